@@ -1,0 +1,90 @@
+"""Every name, label, selector, annotation, port and path that redisop gives to something, once.
+
+`api` lies above this module because its rules refuse what is taken here.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+FIELD_MANAGER: Final = "redisop"
+PREFIX: Final = "redisop.example.com/"
+
+# Annotations
+DEFAULTS_REVISION: Final = f"{PREFIX}defaults-revision"
+EPOCH: Final = f"{PREFIX}epoch"
+RESTART_CONFIG: Final = f"{PREFIX}restart-config"
+CONVERTED_V1: Final = f"{PREFIX}v1"
+CONVERTED_V1ALPHA1: Final = f"{PREFIX}v1alpha1"
+
+# Labels. Selectors use the first two only and never change: a StatefulSet's selector is immutable.
+APP_LABEL: Final = "app"
+APP: Final = "redis"
+INSTANCE_LABEL: Final = "redis-cr"
+POD_NAME_LABEL: Final = "statefulset.kubernetes.io/pod-name"
+RECOMMENDED_PREFIX: Final = "app.kubernetes.io/"
+
+# Ports and their names
+REDIS_PORT: Final = 6379
+REDIS_PORT_NAME: Final = "redis"
+METRICS_PORT: Final = 9121
+METRICS_PORT_NAME: Final = "metrics"
+
+# Inside the pod
+REDIS_CONTAINER: Final = "redis"
+EXPORTER_CONTAINER: Final = "exporter"
+DATA_VOLUME: Final = "data"
+CONFIG_VOLUME: Final = "config"
+AUTH_VOLUME: Final = "auth"
+RUN_VOLUME: Final = "run"
+CONFIG_PATH: Final = "/etc/redisop"
+AUTH_PATH: Final = "/etc/redisop-auth"
+RUN_PATH: Final = "/run/redisop"
+DATA_PATH: Final = "/data"
+PASSWORD_FILE: Final = "password"
+NAME_VARIABLE: Final = "NAME"
+POD_IP_VARIABLE: Final = "POD_IP"
+
+
+def selector(name: str) -> dict[str, str]:
+    """Return the two frozen labels that select the pods of the `Redis` called `name`."""
+    return {APP_LABEL: APP, INSTANCE_LABEL: name}
+
+
+def labels(name: str) -> dict[str, str]:
+    """Return the labels that every child of the `Redis` called `name` carries."""
+    return selector(name) | {
+        f"{RECOMMENDED_PREFIX}name": APP,
+        f"{RECOMMENDED_PREFIX}instance": name,
+        f"{RECOMMENDED_PREFIX}managed-by": FIELD_MANAGER,
+    }
+
+
+def config_map(name: str) -> str:
+    """Return the name of the ConfigMap."""
+    return f"{name}-config"
+
+
+def secret(name: str) -> str:
+    """Return the name of the Secret that is generated when the spec names none."""
+    return f"{name}-auth"
+
+
+def headless_service(name: str) -> str:
+    """Return the name of the Service that lists all members, Ready or not."""
+    return f"{name}-headless"
+
+
+def primary_service(name: str) -> str:
+    """Return the name of the Service that leads to the primary."""
+    return f"{name}-master"
+
+
+def read_service(name: str) -> str:
+    """Return the name of the Service that leads to every Ready member."""
+    return f"{name}-read"
+
+
+def pod(name: str, ordinal: int) -> str:
+    """Return the name of the pod with this ordinal."""
+    return f"{name}-{ordinal}"
