@@ -41,7 +41,7 @@ CONFIG_PATH: Final = "/etc/redisop"
 AUTH_PATH: Final = "/etc/redisop-auth"
 RUN_PATH: Final = "/run/redisop"
 DATA_PATH: Final = "/data"
-PASSWORD_FILE: Final = "password"
+PASSWORD_FILE: Final = "password"  # noqa: S105
 NAME_VARIABLE: Final = "NAME"
 POD_IP_VARIABLE: Final = "POD_IP"
 

@@ -1,4 +1,4 @@
-"""What follows from the fields of a spec: resolved mode, version and image, sizes, times. The only place that computes it."""
+"""What follows from the fields of a spec: mode, version, image, sizes, times. The only place that computes it."""
 
 from __future__ import annotations
 

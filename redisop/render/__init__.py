@@ -1,0 +1,1 @@
+"""From a `Redis` to its manifests."""
