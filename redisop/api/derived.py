@@ -28,6 +28,7 @@ class Derived:
     grace_period: int
     secret_name: str
     secret_key: str
+    defaults: Defaults
 
 
 def derive(name: str, spec: RedisSpec, defaults: Defaults) -> Derived:
@@ -44,6 +45,7 @@ def derive(name: str, spec: RedisSpec, defaults: Defaults) -> Derived:
         grace_period=grace_period(spec, defaults),
         secret_name=spec.auth.secretRef.name if spec.auth.secretRef else names.secret(name),
         secret_key=spec.auth.secretRef.key if spec.auth.secretRef else names.PASSWORD_FILE,
+        defaults=defaults,
     )
 
 

