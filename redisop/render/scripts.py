@@ -17,17 +17,17 @@ ENTRY = r"""#!/bin/sh
 #
 # With two or more members Redis boots *parked*: a replica of nothing, which answers no reads. So a pod that comes back
 # empty, old or deposed can neither take a write nor wipe its replicas. Roles then come from
-#   the operator        at once. Its connections are named "redisop"; while one of them is in use this script keeps still.
-#   or the home rule    after DELAY quiet seconds. Home is the member that the -master Service selects (file `home`).
-#                       It leads when ALL members answer and agree on who is home, none of them leads, and its own data are
-#                       surely not older than anybody's. Otherwise it holds, and says why. The others follow home once it
-#                       leads. Nobody copies data to make a leader: `redisop reconcile --once` knows how, a script does not.
+#   the operator     at once. Its connections are named "redisop"; while one of them is in use this script keeps still.
+#   the home rule    after DELAY quiet seconds. Home is the member that the -master Service selects (file `home`).
+#                    It leads when ALL members answer and agree on who is home, none of them leads, and its own data
+#                    are surely not older than anybody's. Otherwise it holds, and says why. The others follow home once
+#                    it leads. Nobody copies data to make a leader: `redisop reconcile --once` knows how.
 set -uf
 etc=${REDISOP_ETC:-/etc/redisop}
 secret=${REDISOP_SECRET:-/etc/redisop-auth}
 run=${REDISOP_RUN:-/run/redisop}
 volume=${REDISOP_DATA:-/data}
-fact=$volume/redisop.role
+role_file=$volume/redisop.role
 lf='
 '
 cr=$(printf '\r')
@@ -40,13 +40,13 @@ did()    { say "$*"; why=; quiet=0; }
 ok()     { [ "$("$@")" = OK ]; }     # an error reply leaves redis-cli with status 0: only the answer counts
 clock()  { read -r now _ </proc/uptime; now=${now%.*}; }
 
-number() {  # -> value: the number in the mounted file $1; fails when there is none. Never guessed: see `members`
+number() {  # -> value: the number in the mounted file $1; fails when there is none
   value=
   [ -r "$etc/$1" ] && read -r value <"$etc/$1"
   case $value in ''|*[!0-9]*) return 1;; esac
 }
 
-mounted() {  # read anew each tick: scaling and failover change them while Redis runs; the last known value stands
+refresh() {  # read anew each tick: scaling and failover change them while Redis runs; the last known value stands
   number members && members=$value
   number home && home=$value
   number epoch && epoch=$value
@@ -64,7 +64,7 @@ ask() (  # a subshell: the password stands in the environment of this one redis-
 )
 
 look() {  # member $1 -> what INFO says, in one answer; fails when it does not answer or is loading
-  role= link= host= id= at= led= data= shown= loading= log= rewriting= keyspace=
+  role='' link='' host='' id='' at='' led='' data='' shown='' loading='' log='' rewriting='' keyspace=''
   info=$(ask "$1" INFO) || return 1
   IFS=$cr$lf
   for line in $info; do
@@ -103,7 +103,7 @@ at_work() {  # is an operator at work on member $1? Idle for 10 s is frozen, not
 others_allow() {  # look at every member, once; true when none of them speaks against me
   look "$self" || return 1
   [ "$role" = slave ] || return 1
-  [ "$link" != up ] || { hold "this member follows $host, which is alive, but the Service selects this member"; return 1; }
+  [ "$link" != up ] || { hold "home (this member) follows $host, which is alive"; return 1; }
   ! at_work "$self" || { quiet=0; return 1; }
   my_id=$id my_at=$at my_data=$data my_log=$log
   seen="$self:$id:$at:$data" replicas=" $POD_IP " alive='' i=0
@@ -130,10 +130,12 @@ other_allows() {
   elif [ "$id" = "$my_id" ] && [ "$at" != 0 ] && [ "$my_at" != 0 ]; then   # one history, both positions known
     [ "$at" -gt "$my_at" ] || return 0
     hold "member $1 is ahead of this one"
-  elif [ -n "$my_log" ] && [ "$my_at" = 0 ] && [ "$(cat "$fact" 2>/dev/null)" = "primary $epoch" ]; then return 0   # I led last, and my log has it all
+  elif [ -n "$my_log" ] && [ "$my_at" = 0 ] && led_last; then return 0     # a log keeps the data, but not the position
   else hold "cannot tell whether member $1 or this one has the newer data"; fi
   return 1
 }
+
+led_last() { fact=; [ -r "$role_file" ] && read -r fact <"$role_file"; [ "$fact" = "primary $epoch" ]; }
 
 as_home() {
   [ "$self" -lt "$members" ] || { hold "there are $members members, and this one is member $self"; return; }
@@ -152,30 +154,40 @@ as_home() {
 
 as_member() {
   { look "$home" && [ "$role" = master ] && locate "$home"; } || { hold "home (member $home) does not lead"; return; }
-  look "$self" || return
+  look "$self" && [ "$role" = slave ] || return
   [ "$host" = "$address" ] || { ok ask "$self" REPLICAOF "$address" 6379 && did "follows member $home at $address"; }
 }
 
 remember() {  # what I am, beside the data: after a restart it tells whether the log on this volume is complete
-  case $role:$link in
-    master:*) [ -z "$rewriting" ] || return; as="primary $epoch";;   # until a rewrite after a full sync is done, the log is an old one
-    slave:up) as=replica;;
+  case $role:$link:$remembered in
+    master:*) fact="primary $epoch";;
+    slave:up:*|slave:*:primary*) fact=replica;;      # deposed: its log ends here, synced with the next primary or not
     *) return;;                                      # parked or cut off: nothing new was learned
   esac
-  [ "$as" = "$remembered" ] || { printf '%s\n' "$as" >"$fact.new" && mv "$fact.new" "$fact" && remembered=$as; }
+  [ "$fact" != "$remembered" ] || return
+  [ -z "$rewriting" ] || [ "$role" = slave ] || return   # until it is rewritten after a full sync, the log is an old one
+  if { printf '%s\n' "$fact" >"$role_file.new" && mv "$role_file.new" "$role_file"; } 2>/dev/null; then
+    remembered=$fact
+  else hold "$role_file cannot be written"; fi
+}
+
+tell_home() {  # everyone sees whom I take for home: mounted files lag, and two members must not both think it is them
+  [ "$told" = "$home" ] || { ok ask "$self" CONFIG SET replica-priority $((100 + home)) && told=$home; }
+}
+
+serve_reads() {  # parked no longer: reads may go on when the link is lost
+  [ "$stale" = yes ] || { ok ask "$self" CONFIG SET replica-serve-stale-data yes && stale=yes; }
 }
 
 watch() {
   quiet=0 why='' remembered='' tick=$unsettled
   while sleep "$tick"; do
     tick=$unsettled
-    mounted
+    refresh
     look "$self" || continue
-    [ "$told" = "$home" ] || { ok ask "$self" CONFIG SET replica-priority $((100 + home)) && told=$home; }   # everyone sees whom I take for home
-    if [ "$role" = master ] || [ "$link" = up ]; then
-      [ "$stale" = yes ] || { ok ask "$self" CONFIG SET replica-serve-stale-data yes && stale=yes; }   # parked no longer: reads may go on
-    fi
+    tell_home
     remember
+    if [ "$role" = master ] || [ "$link" = up ]; then serve_reads; fi
     if [ "$role" = master ] || { [ "$link" = up ] && [ "$self" != "$home" ]; }; then quiet=0 tick=$settled; continue; fi
     if at_work "$self"; then quiet=0; continue; fi
     quiet=$((quiet + 1))
@@ -185,11 +197,12 @@ watch() {
 }
 
 # -- start ------------------------------------------------------------------------------------------------------------
-need() { number "$1" || { say "$etc/$1: a number is needed, found '$value'"; exit 1; }; }   # guessing "1" would boot a second primary
+need() { number "$1" || fail "$etc/$1: a number is needed, found '$value'"; }
+fail() { say "$*"; exit 1; }
 
 delay=${REDISOP_DELAY:-10} unsettled=${REDISOP_TICK:-1} settled=${REDISOP_SETTLED_TICK:-2}
-need members; need home; need epoch
-mounted
+need members; need home; need epoch                  # guessing "1" would boot a second primary
+refresh
 self=${REDISOP_SELF:-$(hostname)}
 self=${self##*-}
 umask 077
@@ -198,24 +211,23 @@ if [ -e "$secret/password" ]; then
   password=$(cat "$secret/password"; printf .)
   password=${password%.}
   password=${password%"$lf"}                         # exactly one trailing newline is dropped
-  [ -n "$password" ] || { say "$secret/password: a password is needed, and the file is empty or cannot be read"; exit 1; }
+  [ -n "$password" ] || fail "$secret/password: a password is needed, and the file is empty or cannot be read"
 fi
-printf %s "$password" >"$run/password"               # for the probe and the hook: what *this* process was started with
+printf %s "$password" >"$run/password"               # for probe and hook: what *this* Redis was started with
 quoted=$(printf %s "$password" | od -An -v -tx1 | tr -d ' \n' | sed 's/../\\x&/g')
 
 # Alone, it leads at once. Not so where member 1 answers: then the member list here is a minute behind a change of
 # scale, and an empty volume would wipe those that copied it.
-alone=
-[ "$members" != 1 ] || [ "$self" != 0 ] || ask 1 PING >/dev/null || alone=1
-stale=${alone:+yes} told=$home
+boots=parked stale=no told=$home
+[ "$members" != 1 ] || [ "$self" != 0 ] || ask 1 PING >/dev/null || boots=alone stale=yes
 {
   cat "$etc/redis.conf"
   echo
   [ -z "$password" ] || printf 'requirepass "%s"\nmasterauth "%s"\n' "$quoted" "$quoted"
   printf 'replica-announce-ip %s\nreplica-priority %s\n' "$POD_IP" $((100 + home))
-  [ -n "$alone" ] || printf 'replicaof 127.0.0.1 1\nreplica-serve-stale-data no\n'
+  [ "$boots" = alone ] || printf 'replicaof 127.0.0.1 1\nreplica-serve-stale-data no\n'
 } >"$run/redis.conf"
-say "member $self of $members, home is member $home, epoch $epoch: boots ${alone:-parked}"
+say "member $self of $members, home is member $home, epoch $epoch: boots $boots"
 
 # The shell stays process 1: it reaps what the loop leaves behind (Redis as process 1 does not), and passes SIGTERM on.
 "${REDISOP_SERVER:-redis-server}" "$run/redis.conf" &
@@ -244,7 +256,7 @@ password=${password%.}
 [ -z "$password" ] || export REDISCLI_AUTH="$password"
 info=$(timeout 2 redis-cli -h "${REDISOP_ADDRESS:-127.0.0.1}" INFO 2>/dev/null) || not "Redis does not answer"
 
-loading= role= host= port= link= heard= down=
+loading='' role='' host='' port='' link='' heard='' down=''
 IFS=$(printf '\r')$lf
 for line in $info; do
   case $line in
@@ -258,7 +270,8 @@ for line in $info; do
   esac
 done
 
-[ "$loading" = 0 ] || not "${loading:+loading}${loading:-no INFO: $info}"
+[ -n "$loading" ] || not "Redis says: $info"
+[ "$loading" = 0 ] || not "loading"
 [ "$role" != master ] || exit 0
 [ "$host $port" != "127.0.0.1 1" ] || not "parked"
 if [ "$link" = up ]; then
@@ -270,7 +283,8 @@ fi
 """
 
 HANDOVER = r"""#!/bin/sh
-# Before this pod goes: while it is primary and an operator is at work on it, wait until the role has moved, 15 s at most.
+# Before this pod goes: while it is primary, with a replica to take over, and an operator is at work on it, wait until
+# the role has moved, 15 s at most.
 set -uf
 run=${REDISOP_RUN:-/run/redisop}
 password=$(cat "$run/password"; printf .)
@@ -279,7 +293,7 @@ password=${password%.}
 
 ask()     { timeout 1 redis-cli -h "${REDISOP_ADDRESS:-127.0.0.1}" "$@" 2>/dev/null; }
 clock()   { read -r now _ </proc/uptime; now=${now%.*}; }
-leads()   { ask INFO replication | grep -q '^role:master'; }
+leads()   { [ "$(ask INFO replication | grep -c -e '^role:master' -e '^connected_slaves:[1-9]')" = 2 ]; }
 at_work() { ask CLIENT LIST TYPE normal | grep -q ' name=redisop age=[0-9]* idle=[0-9] '; }   # idle for 10 s: frozen
 
 clock
