@@ -1,0 +1,61 @@
+"""The Debian packages that the test cluster needs beyond a minimal Debian 12."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+# What shows that a package is there: a program's name, or a path.
+PACKAGES = {
+    "busybox-static": "/bin/busybox",
+    "containerd": "containerd",
+    "containernetworking-plugins": "/usr/lib/cni/bridge",
+    "gcc": "gcc",
+    "iproute2": "ip",
+    "iptables": "iptables",
+    "kmod": "modprobe",
+    "libc6-dev": "/usr/include/stdlib.h",
+    "redis-server": "redis-server",
+    "redis-tools": "redis-cli",
+    "runc": "runc",
+}
+PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
+SERVICE_POLICY = Path("/usr/sbin/policy-rc.d")
+
+
+def ensure() -> None:
+    """Install what is missing; ask apt nothing when all is there.
+
+    Raises RuntimeError when something is missing and cannot be installed.
+    """
+    missing = [package for package, proof in PACKAGES.items() if not _is_there(proof)]
+    if not missing:
+        return
+    if os.geteuid() != 0:
+        raise RuntimeError(f"the test cluster needs {' '.join(missing)}: install them, or run as root")
+    services_stay_off = not SERVICE_POLICY.exists()
+    if services_stay_off:
+        SERVICE_POLICY.write_text("#!/bin/sh\nexit 101\n")
+        SERVICE_POLICY.chmod(0o755)
+    try:
+        _apt_get("update")
+        _apt_get("install", "--yes", "--no-install-recommends", *missing)
+    finally:
+        if services_stay_off:
+            SERVICE_POLICY.unlink()
+
+
+def _is_there(proof: str) -> bool:
+    return Path(proof).exists() if proof.startswith("/") else bool(shutil.which(proof, path=PATH))
+
+
+def _apt_get(*arguments: str) -> None:
+    done = subprocess.run(
+        ["apt-get", "--quiet", *arguments],
+        env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode:
+        raise RuntimeError(f"apt-get {' '.join(arguments)} failed:\n{done.stdout}{done.stderr}")

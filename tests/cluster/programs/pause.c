@@ -1,0 +1,15 @@
+/* Process 1 of a pod's sandbox: holds its namespaces and reaps. */
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void end(int signal) { (void)signal; _exit(0); }
+static void reap(int signal) { (void)signal; while (waitpid(-1, NULL, WNOHANG) > 0) {} }
+
+int main(void) {
+    signal(SIGINT, end);
+    signal(SIGTERM, end);
+    signal(SIGCHLD, reap);
+    for (;;) pause();
+}
