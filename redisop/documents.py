@@ -67,24 +67,23 @@ class Document:
 
     def line_of(self, steps: Sequence[Step]) -> int:
         """Return the line of what `steps` (keys and indexes, outermost first) lead to, or of its nearest parent."""
-        return self._way(steps)[-1].line
+        place, _, _ = self._follow(steps)
+        return place.line
 
-    def written(self, steps: Sequence[Step]) -> str | None:
-        """Return how the number, truth value or null at `steps` is written (`7.10`, `on`); None for all else."""
-        way = self._way(steps)
-        return way[-1].written if len(way) == len(steps) + 1 else None
+    def scalar(self, steps: Sequence[Step]) -> tuple[int | float | bool | None, str] | None:
+        """Return the number, truth value or null at `steps` with its text (`7.1` and `7.10`); None for all else."""
+        place, value, arrived = self._follow(steps)
+        return (value, place.written) if arrived and place.written is not None else None
 
-    def _way(self, steps: Sequence[Step]) -> list[Place]:
-        """Return the places of the document and of each step, as far as the steps lead to something."""
-        way = [Place(self.line)]
-        value: Any = self.value
+    def _follow(self, steps: Sequence[Step]) -> tuple[Place, Any, bool]:
+        """Return the place and the value that the steps lead to, and whether all of them lead somewhere."""
+        place, value = Place(self.line), self.value
         for given in steps:
             step = str(given) if isinstance(value, dict) else given
             if (id(value), step) not in self._places:
-                break
-            way.append(self._places[id(value), step])
-            value = value[step]
-        return way
+                return place, value, False
+            place, value = self._places[id(value), step], value[step]
+        return place, value, True
 
 
 def parse(data: bytes, source: str) -> list[Document | Problem]:

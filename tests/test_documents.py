@@ -239,10 +239,16 @@ def test_what_an_alias_or_a_merge_brings_is_found_where_it_was_written():
     assert [document.line_of(steps) for steps in (["c"], ["c", "b"], ["d", "b"])] == [3, 2, 2]
 
 
-def test_what_was_written_for_a_number_or_a_truth_value_can_be_said():
+def test_a_number_or_a_truth_value_comes_with_what_was_written_for_it():
     [document] = parse(b"a: 7.10\nb: on\nc: [017, ~]\nd: '1'\ne: text\n", "f.yaml")
-    steps = (["a"], ["b"], ["c", 0], ["c", 1], ["d"], ["e"], ["c"], ["f"], ["a", "b"])
-    assert [document.written(way) for way in steps] == ["7.10", "on", "017", "~", *[None] * 5]
+    found = [document.scalar(steps) for steps in (["a"], ["b"], ["c", 0], ["c", 1])]
+    assert found == [(7.1, "7.10"), (True, "on"), (15, "017"), (None, "~")]
+
+
+@pytest.mark.parametrize("steps", [["d"], ["e"], ["c"], ["f"], ["a", "b"], []])
+def test_what_is_text_or_a_map_or_absent_is_no_scalar(steps):
+    [document] = parse(b"a: 7.10\nb: on\nc: [017, ~]\nd: '1'\ne: text\n", "f.yaml")
+    assert document.scalar(steps) is None
 
 
 def test_a_key_that_looks_like_an_index_is_found():
@@ -285,7 +291,7 @@ def test_a_key_that_looks_like_an_index_is_found():
         ("a: {<<: 1}\n", "1: << takes in something that is no map: write an alias of a map after <<"),
         ("# c\n- a: 1\n", "2: a list is no object: write fields, with --- between one object and the next"),
         ("just text\n", "1: a single value is no object: write fields, with --- between one object and the next"),
-        ("kind: List\nitems:\n- []\n", "3: a list is no object: write fields, with --- between one object and the next"),
+        ("kind: List\nitems:\n- []\n", "3: a list is no object: write fields, with --- between one object and the next"),  # noqa: E501
         ("a: 1\nb: \x07\n", '2: a control character stands here: remove it, or write "\\u0007"'),
         ('a: "\\ud800"\n', "1: the escape stands for half a character: write the character itself"),
         ("%YAML 3.0\n", "1: is no YAML: found incompatible YAML document: correct this line or the one above"),
