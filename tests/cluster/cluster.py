@@ -164,6 +164,10 @@ class Cluster:
 
     # -- being inside --------------------------------------------------------------------------------------------------
 
+    def is_up(self) -> bool:
+        """Return whether a cluster of this name has been started, by whomever, and not been taken down."""
+        return Path("/run/netns", self.id).exists()
+
     def command_in(self, command: Sequence[str], node: str | None = None) -> list[str]:
         """Return ``command`` such that it runs in the network of ``node``, by default of the control plane.
 
@@ -266,6 +270,7 @@ class Cluster:
                 f"--cluster-cidr={network.PODS}",
                 "--node-cidr-mask-size=24",
                 "--node-monitor-period=2s",
+                f"--flex-volume-plugin-dir={self.folder}/volume-plugins",
                 *self._controller_manager_arguments,
             ],
             "scheduler": [],

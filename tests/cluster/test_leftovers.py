@@ -20,7 +20,7 @@ def python(*lines: str) -> subprocess.Popen[str]:
 
 
 def processes_with(text: str) -> set[str]:
-    """Return the ids of the living processes that have ``text`` in their arguments or in the name of a control group."""
+    """Return the ids of the living processes that have ``text`` in their arguments or their control groups' names."""
     found = set()
     for process in Path("/proc").glob("[0-9]*"):
         try:
