@@ -47,13 +47,6 @@ class _SELinux(TypedDict):
     role: NotRequired[Word]
 
 
-class _Windows(TypedDict):
-    """Options of Windows containers."""
-
-    __pydantic_config__ = _OPEN  # type: ignore[misc]
-    hostProcess: NotRequired[bool]
-
-
 class _Sysctl(TypedDict):
     """A kernel parameter."""
 
@@ -70,7 +63,6 @@ class _PodSecurity(TypedDict):
     seccompProfile: NotRequired[_Typed]
     appArmorProfile: NotRequired[_Typed]
     seLinuxOptions: NotRequired[_SELinux]
-    windowsOptions: NotRequired[_Windows]
     sysctls: NotRequired[Annotated[list[_Sysctl], Field(max_length=16)]]
 
 
@@ -95,7 +87,6 @@ class _ContainerSecurity(TypedDict):
     runAsUser: NotRequired[int]
     seLinuxOptions: NotRequired[_SELinux]
     seccompProfile: NotRequired[_Typed]
-    windowsOptions: NotRequired[_Windows]
 
 
 class _Port(TypedDict):
@@ -103,29 +94,6 @@ class _Port(TypedDict):
 
     __pydantic_config__ = _OPEN  # type: ignore[misc]
     hostPort: NotRequired[int]
-
-
-class _Target(TypedDict):
-    """Where a probe goes."""
-
-    __pydantic_config__ = _OPEN  # type: ignore[misc]
-    host: NotRequired[Word]
-
-
-class _Handler(TypedDict):
-    """A probe, or a hook of the life cycle."""
-
-    __pydantic_config__ = _OPEN  # type: ignore[misc]
-    httpGet: NotRequired[_Target]
-    tcpSocket: NotRequired[_Target]
-
-
-class _Lifecycle(TypedDict):
-    """Hooks of a container."""
-
-    __pydantic_config__ = _OPEN  # type: ignore[misc]
-    postStart: NotRequired[_Handler]
-    preStop: NotRequired[_Handler]
 
 
 class _Container(TypedDict):
@@ -136,10 +104,6 @@ class _Container(TypedDict):
     image: Annotated[str, Field(min_length=1, max_length=512)]
     ports: NotRequired[Annotated[list[_Port], Field(max_length=32)]]
     securityContext: NotRequired[_ContainerSecurity]
-    livenessProbe: NotRequired[_Handler]
-    readinessProbe: NotRequired[_Handler]
-    startupProbe: NotRequired[_Handler]
-    lifecycle: NotRequired[_Lifecycle]
 
 
 class _Volume(TypedDict):

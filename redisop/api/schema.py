@@ -12,8 +12,8 @@ from redisop.api.scalars import Written
 
 Schema = dict[str, Any]
 
-_DROPPED: Final = frozenset({"$defs", "title", "additionalProperties", "propertyNames"})
 PRESERVE: Final = "x-kubernetes-preserve-unknown-fields"
+_DROPPED: Final = frozenset({"$defs", "title", "additionalProperties", "propertyNames"})
 
 
 class _AsWritten(GenerateJsonSchema):
@@ -25,10 +25,9 @@ class _AsWritten(GenerateJsonSchema):
 
 @cache
 def structural(model: type[BaseModel]) -> Schema:
-    """Return the structural schema of `model`; to be read only, since the same one is returned each time."""
+    """Return the structural schema of `model`; to be read only, since each caller gets the same one."""
     schema = model.model_json_schema(schema_generator=_AsWritten)
-    structure: Schema = _structural(schema, schema.get("$defs", {}))
-    return structure
+    return _structural(schema, schema.get("$defs", {}))
 
 
 def _structural(schema: Schema, definitions: Schema) -> Schema:
@@ -54,12 +53,20 @@ def _structural(schema: Schema, definitions: Schema) -> Schema:
 
 def _property(field: Schema, definitions: Schema, required: bool) -> Schema:
     result = _structural(field, definitions)
-    if result.get("default") is None:
-        result.pop("default", None)
-    # The server fills in what is inside a part only when the part itself is there.
-    if not required and "default" not in field and "properties" in result and PRESERVE not in result:
-        result["default"] = {}
+    if "default" in result and result["default"] in (None, []):
+        del result["default"]
+    if not required and "default" not in field and _is_part(result):
+        # The server fills in what is inside a part only when the part is there, and wants defaults to be complete.
+        result["default"] = _defaults(result)
     return result
+
+
+def _is_part(schema: Schema) -> bool:
+    return "properties" in schema and "required" not in schema and PRESERVE not in schema
+
+
+def _defaults(part: Schema) -> Schema:
+    return {name: field["default"] for name, field in part["properties"].items() if "default" in field}
 
 
 def _resolved(schema: Schema, definitions: Schema) -> Schema:

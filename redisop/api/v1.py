@@ -48,7 +48,8 @@ Time = Annotated[
 
 Text = Annotated[str, Field(min_length=1, max_length=253)]
 Image = Annotated[str, Field(min_length=1, max_length=512)]
-LabelKey = Annotated[str, Field(min_length=1, max_length=317)]
+LABEL_KEY_LENGTH: Final = 317
+LabelKey = Annotated[str, Field(min_length=1, max_length=LABEL_KEY_LENGTH)]
 Labels = Annotated[dict[str, Annotated[str, Field(max_length=63)]], Field(max_length=32)]
 Annotations = Annotated[dict[str, Annotated[str, Field(max_length=4096)]], Field(max_length=32)]
 # Passed through to a pod as they are; the API server checks them when it sees the pod template.

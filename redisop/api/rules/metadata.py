@@ -10,6 +10,7 @@ from redisop.api.meta import NAME_LENGTH, NAME_PATTERN
 from redisop.api.rules import syntax
 from redisop.api.rules.rule import Rule, Scope
 
+_LONGEST_DOMAIN: Final = 253
 OWN_LABELS: Final = tuple(sorted(names.labels("")))
 _RESERVED_LABELS: Final = (*OWN_LABELS, "controller-revision-hash", "pod-template-hash")
 _RESERVED_LABEL_PREFIXES: Final = (
@@ -29,7 +30,17 @@ _RESERVED_ANNOTATION_PREFIXES: Final = (
 _TOOLS: Final = "^([-a-z0-9.]+[.])?(argoproj[.]io|fluxcd[.]io|kubectl[.]kubernetes[.]io|helm[.]sh)/"
 _is_of_a_tool = syntax.matcher(f"{_TOOLS}.*")
 _is_value = syntax.matcher(syntax.LABEL_VALUE)
+_looks_like_a_key = syntax.matcher(syntax.LABEL_KEY)
 _is_name = syntax.matcher(NAME_PATTERN)
+
+
+def _is_key(key: str) -> bool:
+    return key.find("/") <= _LONGEST_DOMAIN and _looks_like_a_key(key)
+
+
+def _cel_is_key(key: str) -> str:
+    return f"{key}.indexOf('/') <= {_LONGEST_DOMAIN} && {key}.matches({syntax.quoted(syntax.LABEL_KEY)})"
+
 
 _QUALIFIED_NAME = "write [domain/]name, with at most 63 letters, digits, dashes, dots and underscores in the name"
 
@@ -40,8 +51,12 @@ NAME: Final = Rule(
     holds=lambda redis: len(redis.metadata.name) <= NAME_LENGTH and _is_name(redis.metadata.name),
     cel=f"self.metadata.name.matches({syntax.quoted(NAME_PATTERN)}) && self.metadata.name.size() <= {NAME_LENGTH}",
 )
-# CEL cannot look at keys with a pattern: their length has no bound that the API server could count with.
-_KEY: Final = Rule(wrong="cannot be a key", right=_QUALIFIED_NAME, holds=lambda entry: syntax.is_label_key(entry[0]))
+_KEY: Final = Rule(
+    wrong="cannot be a key",
+    right=_QUALIFIED_NAME,
+    holds=lambda entry: _is_key(entry[0]),
+    cel=_cel_is_key("key"),
+)
 _LABEL_VALUE: Final = Rule(
     wrong="has a value that a label cannot have",
     right="write at most 63 letters, digits, dashes, dots and underscores, a letter or digit first and last",
@@ -60,7 +75,8 @@ def _not_reserved(kind: str, keys: tuple[str, ...], prefixes: tuple[str, ...]) -
     )
 
 
-_FREE_LABEL: Final = _not_reserved("label", _RESERVED_LABELS, _RESERVED_LABEL_PREFIXES)
+_FREE_LABEL: Final = _not_reserved("label", OWN_LABELS, (names.PREFIX,))
+_FREE_POD_LABEL: Final = _not_reserved("label", _RESERVED_LABELS, _RESERVED_LABEL_PREFIXES)
 _FREE_ANNOTATION: Final = _not_reserved("annotation", (), _RESERVED_ANNOTATION_PREFIXES)
 
 
@@ -74,7 +90,7 @@ def _inherited(kind: str, own: tuple[str, ...]) -> tuple[Rule, ...]:
         Rule(
             wrong="cannot be a key",
             right=_QUALIFIED_NAME,
-            holds=syntax.is_label_key,
+            holds=_is_key,
             cel=f"self.matches({syntax.quoted(syntax.LABEL_KEY)})",
         ),
         Rule(
@@ -86,12 +102,12 @@ def _inherited(kind: str, own: tuple[str, ...]) -> tuple[Rule, ...]:
     )
 
 
-def _labels(*paths: str) -> tuple[Scope, ...]:
-    return tuple(Scope(f"{path}{{}}", (_KEY, _FREE_LABEL, _LABEL_VALUE)) for path in paths)
-
-
-def _annotations(*paths: str) -> tuple[Scope, ...]:
-    return tuple(Scope(f"{path}{{}}", (_KEY, _FREE_ANNOTATION)) for path in paths)
+_OTHER_LABELS: Final = (
+    "spec.services.primary.labels",
+    "spec.services.read.labels",
+    "spec.monitoring.podMonitor.labels",
+)
+_ANNOTATIONS: Final = ("spec.pod.annotations", "spec.services.primary.annotations", "spec.services.read.annotations")
 
 
 SCOPES: Final = (
@@ -108,15 +124,11 @@ SCOPES: Final = (
             ),
         ),
     ),
-    Scope("metadata.labels{}", (_KEY, replace(_LABEL_VALUE, cel=""))),
-    Scope("metadata.annotations{}", (_KEY,)),
-    *_labels(
-        "spec.pod.labels",
-        "spec.services.primary.labels",
-        "spec.services.read.labels",
-        "spec.monitoring.podMonitor.labels",
-    ),
-    *_annotations("spec.pod.annotations", "spec.services.primary.annotations", "spec.services.read.annotations"),
+    Scope("metadata.labels{}", (replace(_KEY, cel=""), replace(_LABEL_VALUE, cel=""))),
+    Scope("metadata.annotations{}", (replace(_KEY, cel=""),)),
+    Scope("spec.pod.labels{}", (_KEY, _FREE_POD_LABEL, _LABEL_VALUE)),
+    *(Scope(f"{path}{{}}", (_KEY, _FREE_LABEL, _LABEL_VALUE)) for path in _OTHER_LABELS),
+    *(Scope(f"{path}{{}}", (_KEY, _FREE_ANNOTATION)) for path in _ANNOTATIONS),
     Scope("spec.scheduling.nodeSelector{}", (_KEY, _LABEL_VALUE)),
     Scope("spec.metadata.inherit.labels[*]", _inherited("label", OWN_LABELS)),
     Scope("spec.metadata.inherit.annotations[*]", _inherited("annotation", ())),

@@ -11,7 +11,7 @@ from redisop.api.v1 import Service
 _FORMS: Final = {"NodePort or LoadBalancer": ("NodePort", "LoadBalancer"), "LoadBalancer": ("LoadBalancer",)}
 
 
-def _only_with(types: str, field: str) -> Rule:
+def _only_with(types: str, field: str, absent: str) -> Rule:
     def holds(service: Service) -> bool:
         return not getattr(service, field) or service.type in _FORMS[types]
 
@@ -20,20 +20,20 @@ def _only_with(types: str, field: str) -> Rule:
         wrong=f"means nothing for a Service that is not of type {types}",
         right="set type, or leave it out",
         holds=holds,
-        cel=f"!has(self.{field}) || {syntax.among('self.type', _FORMS[types])}",
+        cel=f"{absent} || {syntax.among('self.type', _FORMS[types])}",
     )
 
 
 def _service(path: str) -> tuple[Scope, ...]:
-    ranges = _only_with("LoadBalancer", "loadBalancerSourceRanges")
+    no_ranges = "!has(self.loadBalancerSourceRanges) || self.loadBalancerSourceRanges.size() == 0"
     return (
         Scope(
             path,
             (
-                _only_with("NodePort or LoadBalancer", "nodePort"),
-                _only_with("NodePort or LoadBalancer", "externalTrafficPolicy"),
-                _only_with("LoadBalancer", "loadBalancerClass"),
-                ranges,
+                _only_with("NodePort or LoadBalancer", "nodePort", "!has(self.nodePort)"),
+                _only_with("NodePort or LoadBalancer", "externalTrafficPolicy", "!has(self.externalTrafficPolicy)"),
+                _only_with("LoadBalancer", "loadBalancerClass", "!has(self.loadBalancerClass)"),
+                _only_with("LoadBalancer", "loadBalancerSourceRanges", no_ranges),
                 syntax.spelled(
                     "loadBalancerClass",
                     syntax.LABEL_KEY,

@@ -59,6 +59,11 @@ class Scope:
         object.__setattr__(self, "_root_path", plain)
         object.__setattr__(self, "_rest", rest)
 
+    @staticmethod
+    def steps(path: str) -> list[str]:
+        """Return the steps of a path: fields, `[*]` and `{}`."""
+        return _STEP.findall(path)
+
     @property
     def over_keys(self) -> bool:
         """Whether the rules look at the keys of a map, one by one."""

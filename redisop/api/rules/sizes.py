@@ -32,6 +32,10 @@ def _at_most(field: str, most: str) -> str:
     return f"{size(field)}.compareTo(quantity({syntax.quoted(most)})) <= 0"
 
 
+def _is_nothing(field: str) -> str:
+    return f"({size(field)}.compareTo(quantity('0')) == 0)"
+
+
 def _storage_fits(spec: RedisSpec) -> bool:
     return spec.storage.value == 0 or 64 * _MI <= spec.storage.value <= _PI
 
@@ -72,7 +76,7 @@ _SPEC: Final = (
         wrong="is neither 0 nor from 64Mi to 1Pi",
         right="write 0 for no volume, or for example 1Gi",
         holds=_storage_fits,
-        cel=f"{size('self.storage')}.sign() == 0 "
+        cel=f"{_is_nothing('self.storage')} "
         f"|| {_at_least('self.storage', '64Mi')} && {_at_most('self.storage', '1Pi')}",
     ),
     Rule(
@@ -164,7 +168,7 @@ _AMOUNTS: Final = (
         wrong="is less than nothing",
         right="write for example 100m",
         holds=lambda entry: entry[1].value >= 0,
-        cel=f"{size('self[key]')}.sign() >= 0",
+        cel=_at_least("self[key]", "0"),
     ),
 )
 _NO_MEMORY: Final = Rule(
@@ -215,8 +219,6 @@ def _does_not_shrink(new: RedisSpec, old: RedisSpec) -> bool:
     return new.storage.value == 0 or new.storage.value >= old.storage.value
 
 
-_NEW, _OLD = size("self.storage"), size("oldSelf.storage")
-
 TRANSITIONS: Final = (
     Transition(
         path="spec",
@@ -224,7 +226,7 @@ TRANSITIONS: Final = (
         wrong="cannot go from 0 to a size or back",
         right="make a new Redis and copy the data",
         holds=_has_volumes_still,
-        cel=f"({_NEW}.sign() == 0) == ({_OLD}.sign() == 0)",
+        cel=f"{_is_nothing('self.storage')} == {_is_nothing('oldSelf.storage')}",
     ),
     Transition(
         path="spec",
@@ -232,6 +234,6 @@ TRANSITIONS: Final = (
         wrong="is less than before, and volumes do not shrink",
         right="keep the size, or make a new Redis and copy the data",
         holds=_does_not_shrink,
-        cel=f"{_NEW}.sign() == 0 || {_NEW}.compareTo({_OLD}) >= 0",
+        cel=f"{_is_nothing('self.storage')} || {size('self.storage')}.compareTo({size('oldSelf.storage')}) >= 0",
     ),
 )

@@ -98,7 +98,8 @@ _NUL: Final = Rule(
 _KEY: Final = Rule(
     wrong="cannot be a key of redis.conf",
     right="write lower-case letters, digits and dashes",
-    holds=lambda entry: len(entry[0]) <= 64 and _is_config_key(entry[0]),
+    holds=lambda entry: _is_config_key(entry[0]),
+    cel=f"key.matches({syntax.quoted(syntax.CONFIG_KEY)})",
 )
 
 

@@ -20,7 +20,7 @@ _HOST = rf"({_HOST_PART}([.]{_HOST_PART})*|\[[a-fA-F0-9:]+\])(:[0-9]+)?"
 _TAG = "[a-zA-Z0-9_][-a-zA-Z0-9_.]{0,127}"
 _DIGEST = "(sha256:[a-f0-9]{64}|sha512:[a-f0-9]{128})"
 
-CONFIG_KEY: Final = "^[a-z0-9-]+$"
+CONFIG_KEY: Final = "^[a-z0-9-]{1,64}$"
 DNS_LABEL: Final = f"^{_LABEL}$"
 DNS_SUBDOMAIN: Final = f"^{_LABEL}([.]{_LABEL})*$"
 IMAGE: Final = f"^({_HOST}/)?{_IMAGE_PART}(/{_IMAGE_PART})*(:{_TAG})?(@{_DIGEST})?$"
@@ -32,9 +32,7 @@ VARIABLE: Final = "^[-._a-zA-Z][-._a-zA-Z0-9]*$"
 VERSION: Final = "^(0|[1-9][0-9]{0,2})([.](0|[1-9][0-9]{0,2})){0,2}$"
 
 _LONGEST_LABEL = 63
-_LONGEST_PREFIX = 253
 _dns_label = re.compile(DNS_LABEL)
-_label_key = re.compile(LABEL_KEY)
 _digits = re.compile("0|[1-9][0-9]{0,2}")
 
 
@@ -98,11 +96,6 @@ def image(field: str = "image") -> Rule:
 def is_dns_label(text: str) -> bool:
     """Tell whether `text` is one label of a DNS name, as the names of namespaces are."""
     return len(text) <= _LONGEST_LABEL and _dns_label.fullmatch(text) is not None
-
-
-def is_label_key(key: str) -> bool:
-    """Tell whether `key` is a qualified name, as the keys of labels and annotations are."""
-    return len(key.rpartition("/")[0]) <= _LONGEST_PREFIX and _label_key.fullmatch(key) is not None
 
 
 def is_cidr(text: str) -> bool:
