@@ -19,8 +19,8 @@ For each test
 - ``writer``       ``w = writer("svc/my-redis-master", rate=100)``; then ``w.stop()``, ``w.longest_gap(since)``,
                    ``w.lost(client.keys())``
 
-Tests marked ``full`` run with ``--full`` only. A failed test shows pods, events and logs of its namespace. Tests in other
-folders that want ``api_server`` import it from here.
+Tests marked ``full`` run with ``--full`` only. A failed test shows pods, events and logs of its namespace. Tests in
+other folders that want ``api_server`` import it from here.
 """
 
 import re
