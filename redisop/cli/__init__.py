@@ -28,6 +28,9 @@ def main() -> NoReturn:
 
 
 def _run() -> int:
+    # Looking for plugins of pydantic reads the metadata of every package that is installed beside this one.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+
     import click
 
     from redisop.cli.group import redisop

@@ -52,6 +52,10 @@ class Loaded:
         """What identifies the `Redis`."""
         return Key(KIND, self.redis.metadata.namespace, self.redis.metadata.name)
 
+    def identity(self) -> dict[str, Any]:
+        """Return what it is and where it stands, as JSON can hold it."""
+        return {"source": self.document.source, "line": self.document.line, **self.key._asdict()}
+
     def finding(self, violation: Violation) -> Finding:
         """Return the violation with its place."""
         return _finding(self.document, violation)
@@ -99,7 +103,8 @@ def _judge(document: Document, namespace: str | None, load: Load) -> None:
         return
     verdict = read(_in_namespace(document.value, namespace))
     violations = [*_other_namespace(document.value, namespace), *verdict.violations]
-    load.findings += [_finding(document, violation) for violation in violations]
+    findings = [_finding(document, violation) for violation in violations]
+    load.findings += sorted(findings, key=lambda finding: finding.line or 0)
     if verdict.redis and len(violations) == len(verdict.violations):
         load.loaded.append(Loaded(verdict.redis, document))
 
@@ -141,9 +146,9 @@ def _as_written(document: Document, violation: Violation) -> tuple[str, str]:
     if scalar is None:
         return violation.wrong, violation.right
     value, written = scalar
-    return violation.wrong.replace(said(value), printable(written)), violation.right.replace(
-        said(value), printable(written)
-    )
+    text, own = said(value), printable(written)
+    wrong = own + violation.wrong.removeprefix(text) if violation.wrong.startswith(text) else violation.wrong
+    return wrong, violation.right.replace(f'"{text}"', f'"{own}"')
 
 
 def _refuse_twins(load: Load) -> None:

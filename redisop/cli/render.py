@@ -10,7 +10,6 @@ import click
 from redisop import names
 from redisop.api.rules import unmanaged_warnings
 from redisop.api.violation import Violation
-from redisop.cli.folder import write
 from redisop.cli.load import Finding, Load, Loaded, load
 from redisop.cli.options import format_option, source_options
 from redisop.cli.output import put_manifests, say, stop
@@ -91,6 +90,8 @@ def _remarks(loaded: Loaded, inputs: Inputs) -> Iterator[Finding]:
 
 
 def _write(folder: Path, manifests: list[Manifest]) -> None:
+    from redisop.cli.folder import write  # tempfile and what it imports are a tenth of a start
+
     try:
         written = write(folder, manifests)
     except OSError as error:

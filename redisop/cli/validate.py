@@ -35,9 +35,6 @@ def command(paths: tuple[str, ...], recursive: bool, namespace: str | None, outp
 def _report(found: Load) -> dict[str, object]:
     return {
         "valid": not found.exit_code,
-        "documents": [
-            {"source": loaded.document.source, "line": loaded.document.line, **loaded.key._asdict()}
-            for loaded in found.loaded
-        ],
+        "documents": [loaded.identity() for loaded in found.loaded],
         "findings": [finding.as_data() for finding in found.findings],
     }
