@@ -207,6 +207,11 @@ def nearest(key: str, version: str) -> str | None:
     return found[0] if found else None
 
 
+def takes_words(key: str) -> bool:
+    """Tell whether the value of `key` is a list of words."""
+    return key in _WORDS
+
+
 def arguments(key: str, value: str) -> list[str]:
     """Return the words that stand behind `key` in one line of `redis.conf` or in `CONFIG SET`.
 

@@ -13,6 +13,7 @@ from typing import Final
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from redisop.api import v1
 from redisop.api.schema import PRESERVE, Schema, structural
 from redisop.api.violation import Violation, printable, spell_path
 
@@ -40,12 +41,16 @@ RESERVED: Final = frozenset(
     }
 )
 RESERVED_VALUES: Final = MappingProxyType({"spec.mode": ("Sentinel", "Cluster")})
+# What a field of one version is called in the other.
 RENAMED: Final = MappingProxyType(
     {
         "spec.size": "spec.replicas",
         "spec.persistent": "spec.storage and spec.persistence.mode",
         "spec.passwordSecret": "spec.auth.secretRef.name",
         "spec.redisConfig": "spec.config",
+        "spec.replicas": "spec.size",
+        "spec.auth": "spec.passwordSecret",
+        "spec.config": "spec.redisConfig",
     }
 )
 LATER: Final = "reserved for a later version of redisop"
@@ -207,7 +212,9 @@ def _unknown_field(schema: Schema, steps: Steps, path: str) -> Saying:
     if path in RESERVED:
         return f"is {LATER}", "remove it"
     if path in RENAMED:
-        return "is not a field of v1, though of v1alpha1", f"use {RENAMED[path]}"
+        return "is not a field of this apiVersion", f"use {RENAMED[path]}"
+    if _at(structural(v1.Redis), steps):
+        return f"is not a field of this apiVersion, but of {v1.API_VERSION}", f"write apiVersion: {v1.API_VERSION}"
     siblings = tuple(_at(schema, steps[:-1]).get("properties", ()))
     homes = [home for home in _paths(schema, "") if home.rpartition(".")[2] == name]
     if 0 < len(homes) <= 3:

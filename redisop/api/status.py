@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from redisop.api.v1 import Part
+from redisop.api.v1 import Part, ordered
 
 Moment = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 Name = Annotated[str, Field(max_length=253)]
 Sentence = Annotated[str, Field(max_length=1024)]
 Address = Annotated[str, Field(max_length=320)]
-
-
-def _list(*keys: str, most: int) -> Any:
-    merged: dict[str, Any] = {"x-kubernetes-list-type": "atomic"}
-    if keys:
-        merged = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": list(keys)}
-    return Field(strict=False, max_length=most, json_schema_extra=merged)
 
 
 class Condition(Part):
@@ -71,7 +64,7 @@ class Drift(Part):
     """What somebody else changed in a child."""
 
     object: Annotated[str, Field(max_length=512)]
-    fields: Annotated[tuple[Annotated[str, Field(max_length=512)], ...], _list(most=32)] = ()
+    fields: Annotated[tuple[Annotated[str, Field(max_length=512)], ...], ordered(most=32)] = ()
     manager: Name | None = None
 
 
@@ -102,9 +95,9 @@ class RedisStatus(Part):
         Field(description="In one word, for people."),
     ] = None
     message: Annotated[Sentence | None, Field(description="In one sentence.")] = None
-    conditions: Annotated[tuple[Condition, ...], _list("type", most=16)] = ()
+    conditions: Annotated[tuple[Condition, ...], ordered("type", most=16)] = ()
     masterPodName: Annotated[Name | None, Field(description="The primary.")] = None
-    slavePodNames: Annotated[tuple[Name, ...], _list(most=15)] = ()
+    slavePodNames: Annotated[tuple[Name, ...], ordered(most=15)] = ()
     observedGeneration: Annotated[
         int | None, Field(ge=0, description="The generation that the whole status speaks of.")
     ] = None
@@ -115,8 +108,8 @@ class RedisStatus(Part):
     image: Annotated[str, Field(max_length=512)] | None = None
     defaultsRevision: Annotated[int, Field(ge=1)] | None = None
     endpoints: Endpoints | None = None
-    members: Annotated[tuple[Member, ...], _list("name", most=15)] = ()
+    members: Annotated[tuple[Member, ...], ordered("name", most=15)] = ()
     lastFailover: LastFailover | None = None
-    pendingChanges: Annotated[tuple[PendingChange, ...], _list(most=16)] = ()
-    drift: Annotated[tuple[Drift, ...], _list(most=16)] = ()
+    pendingChanges: Annotated[tuple[PendingChange, ...], ordered(most=16)] = ()
+    drift: Annotated[tuple[Drift, ...], ordered(most=16)] = ()
     storage: Storage | None = None

@@ -57,8 +57,8 @@ Passthrough = Annotated[Anything, WithJsonSchema({"type": "object", "x-kubernete
 Resources = Annotated[dict[str, Size], Field(max_length=3)]
 
 
-def _list(*keys: str, most: int, about: str | None = None) -> Any:
-    """Return what a list has beside the type of its entries: how the API server merges it, by `keys` or as a whole."""
+def ordered(*keys: str, most: int, about: str | None = None) -> Any:
+    """Return the bounds of a list that the API server merges entry by entry, by `keys`, or else replaces as a whole."""
     kind: dict[str, Any] = {"x-kubernetes-list-type": "atomic"}
     if keys:
         kind = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": list(keys)}
@@ -66,6 +66,7 @@ def _list(*keys: str, most: int, about: str | None = None) -> Any:
 
 
 def _set(*, most: int, about: str | None = None) -> Any:
+    """Return the bounds of a list in which nothing stands twice."""
     return Field(strict=False, max_length=most, description=about, json_schema_extra={"x-kubernetes-list-type": "set"})
 
 
@@ -109,7 +110,7 @@ class Persistence(Part):
     appendfsync: Annotated[
         Literal["Always", "EverySec", "No"], Field(description="When the append-only file reaches the disk.")
     ] = "EverySec"
-    save: Annotated[tuple[SavePoint, ...], _list(most=8, about="When RDB files are written.")] = DEFAULT_SAVE
+    save: Annotated[tuple[SavePoint, ...], ordered(most=8, about="When RDB files are written.")] = DEFAULT_SAVE
     storageClassName: Annotated[
         Text | None, Field(description="Class of the volumes; immutable. Unset: the cluster's default.")
     ] = None
@@ -200,7 +201,7 @@ class NetworkPolicy(Part):
     """Who may connect: members, the operator and the peers named here."""
 
     enabled: Annotated[bool, Field(description="Whether a NetworkPolicy is made.")] = False
-    allowFrom: Annotated[tuple[Peer, ...], _list(most=32, about="Clients, as peers of a NetworkPolicy.")] = ()
+    allowFrom: Annotated[tuple[Peer, ...], ordered(most=32, about="Clients, as peers of a NetworkPolicy.")] = ()
     operatorNamespace: Annotated[str, Field(min_length=1, max_length=63, description="Where redisop runs.")] = (
         "redisop-system"
     )
@@ -218,9 +219,9 @@ class Scheduling(Part):
 
     spread: Spread = Field(default_factory=Spread)
     affinity: Passthrough | None = None
-    tolerations: Annotated[tuple[Passthrough, ...], _list(most=32)] = ()
+    tolerations: Annotated[tuple[Passthrough, ...], ordered(most=32)] = ()
     nodeSelector: Labels = Field(default_factory=dict)
-    topologySpreadConstraints: Annotated[tuple[Passthrough, ...], _list(most=16)] = ()
+    topologySpreadConstraints: Annotated[tuple[Passthrough, ...], ordered(most=16)] = ()
     priorityClassName: Text | None = None
     schedulerName: Text | None = None
 
@@ -249,13 +250,13 @@ class Pod(Part):
     serviceAccountName: Annotated[
         Text | None, Field(description="Unset: an account of its own, without rights and without a token.")
     ] = None
-    imagePullSecrets: Annotated[tuple[PullSecret, ...], _list("name", most=10)] = ()
+    imagePullSecrets: Annotated[tuple[PullSecret, ...], ordered("name", most=10)] = ()
     imagePullPolicy: Literal["Always", "IfNotPresent", "Never"] = "IfNotPresent"
-    sidecars: Annotated[tuple[Container, ...], _list("name", most=10, about="More containers beside Redis.")] = ()
-    initContainers: Annotated[tuple[Container, ...], _list("name", most=10)] = ()
-    volumes: Annotated[tuple[Volume, ...], _list("name", most=10)] = ()
-    volumeMounts: Annotated[tuple[Mount, ...], _list("mountPath", most=10, about="Of the Redis container.")] = ()
-    env: Annotated[tuple[Variable, ...], _list("name", most=10, about="Of the Redis container.")] = ()
+    sidecars: Annotated[tuple[Container, ...], ordered("name", most=10, about="More containers beside Redis.")] = ()
+    initContainers: Annotated[tuple[Container, ...], ordered("name", most=10)] = ()
+    volumes: Annotated[tuple[Volume, ...], ordered("name", most=10)] = ()
+    volumeMounts: Annotated[tuple[Mount, ...], ordered("mountPath", most=10, about="Of the Redis container.")] = ()
+    env: Annotated[tuple[Variable, ...], ordered("name", most=10, about="Of the Redis container.")] = ()
     terminationGracePeriodSeconds: Annotated[
         int | None,
         Field(ge=30, le=3600, description="Time to hand over and to save. Unset: 30 and a second for each 100MB."),

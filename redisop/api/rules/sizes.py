@@ -185,13 +185,6 @@ _REQUESTS_FIT: Final = Rule(
     cel="!has(self.requests) || !has(self.limits) || self.requests.all(key, !(key in self.limits) "
     f"|| {size('self.requests[key]')}.compareTo({size('self.limits[key]')}) <= 0)",
 )
-_MEMORY_IN_BOTH: Final = Rule(
-    field="requests",
-    wrong="and limits do not both say how much memory",
-    right="write memory in both or in neither",
-    holds=lambda resources: ("memory" in resources.requests) == ("memory" in resources.limits),
-    cel="(has(self.requests) && 'memory' in self.requests) == (has(self.limits) && 'memory' in self.limits)",
-)
 
 
 SCOPES: Final = (
@@ -204,7 +197,7 @@ SCOPES: Final = (
     Scope("spec.pod.resources", (_REQUESTS_FIT,)),
     Scope("spec.monitoring.exporter.resources.requests{}", _AMOUNTS),
     Scope("spec.monitoring.exporter.resources.limits{}", _AMOUNTS),
-    Scope("spec.monitoring.exporter.resources", (_REQUESTS_FIT, _MEMORY_IN_BOTH)),
+    Scope("spec.monitoring.exporter.resources", (_REQUESTS_FIT,)),
 )
 
 
