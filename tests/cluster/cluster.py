@@ -60,7 +60,6 @@ class Cluster:
         self.folder = Path("/var/tmp") / self.id
         self.kubeconfig = self.folder / "credentials/admin.kubeconfig"
         self.nodes = [f"n{number}" for number in range(1, nodes + 1)]
-        self._node_lost_after = node_lost_after
         self._api_server_arguments = [
             f"--default-not-ready-toleration-seconds={evict_after}",
             f"--default-unreachable-toleration-seconds={evict_after}",
@@ -87,7 +86,8 @@ class Cluster:
     def up(self) -> None:
         """Start the cluster and return when all nodes are Ready. What was there under its name is removed first.
 
-        Raises RuntimeError when a running process uses a cluster of this name, or when something does not start.
+        Raises RuntimeError when a running process uses a cluster of this name, RuntimeError or AssertionError when
+        something does not start: all that did is then left to be looked at, until the next start.
         """
         if os.geteuid() != 0:
             raise RuntimeError("a test cluster needs root: it makes network namespaces, mounts and control groups")
@@ -192,7 +192,7 @@ class Cluster:
 
     @property
     def kubectl(self) -> Kubectl:
-        """kubectl as the administrator, in the namespace ``default``."""
+        """kubectl as the administrator, bound to no namespace."""
         prefix = self.command_in([])
         return Kubectl(binaries.ensure() / "kubectl", self.kubeconfig, self.folder / "kubectl-cache", prefix=prefix)
 
@@ -203,13 +203,13 @@ class Cluster:
 
     # -- parts ---------------------------------------------------------------------------------------------------------
 
-    def _node(self, name: str) -> Node:
-        if not re.fullmatch("n[1-9]", name):
-            raise ValueError(f"{name!r} is no node: they are called n1 to n9")
-        return Node(int(name[1:]), self.id, self.folder, self._cgroups)
-
     def _nodes(self) -> list[Node]:
-        return [self._node(name) for name in self.nodes]
+        return [Node(int(name[1:]), self.id, self.folder, self._cgroups) for name in self.nodes]
+
+    def _node(self, name: str) -> Node:
+        if not re.fullmatch("n[1-9]", name) or not (self.folder / name).is_dir():
+            raise ValueError(f"the cluster {self.name!r} has no node {name!r}")
+        return Node(int(name[1:]), self.id, self.folder, self._cgroups)
 
     def _break(self, name: str) -> Node:
         self._broken.add(name)
