@@ -173,7 +173,7 @@ def test_a_writer_knows_what_was_acknowledged_and_how_long_nothing_was(kubectl, 
     kubectl.apply([SECRET, redis_pod("one"), service("one")])
     pods.wait_until_ready("one")
     client = redis_cli.client("svc/one")
-    written = writer("svc/one", rate=200)
+    written = writer("svc/one", node="n2", rate=200)
     kubectl.wait_for("writes", lambda: len(written.acknowledged()) > 100)
     killed = time.monotonic()
     pods.kill_container("one")
@@ -259,4 +259,6 @@ def test_an_api_server_alone_checks_manifests_and_keeps_an_audit_log(api_server)
             },
             "--dry-run=server",
         )
-    assert [(each.verb, each.resource) for each in api_server.audit.writes(since)] == [("patch", "statefulsets")]
+    assert [(each.verb, each.resource) for each in api_server.audit.writes(since, user="admin")] == [
+        ("patch", "statefulsets")
+    ]
