@@ -447,7 +447,8 @@ def _syntax_error(error: yaml.MarkedYAMLError, text: str) -> tuple[int, str, str
     character = _character(text, line, column)
     if character == "\t":
         return line, "a tab stands in the indentation", "indent with spaces"
-    return line, wrong.format(character=_shown(character)), right
+    last_line = text.rstrip().count("\n")  # what is missing at the end is missed behind it
+    return min(line, last_line), wrong.format(character=_shown(character)), right
 
 
 def _character(text: str, line: int, column: int) -> str:

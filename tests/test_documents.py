@@ -274,6 +274,7 @@ def test_a_key_that_looks_like_an_index_is_found():
             "a: 1\nb: [1, 2\n",
             "2: a bracket opens here and its entries do not go on as they should: check commas, close it",
         ),
+        ("a: [\n\n\n", "1: a value is missing, or its bracket is not open or not closed: check the brackets"),
         ("a:\n  b: 1\n c: 2\n", "3: this does not line up with the fields above: check indentation and quotes"),
         ("a: 1\n...\nb: 2\n", "3: this belongs to no document: indent as above, or write --- before an object"),
         ("a: *b\n", '1: no anchor "b" ends above this alias: write the anchor first, or quote the *'),

@@ -9,9 +9,9 @@ import click
 
 COMMANDS: Final = {
     "render": "Print the manifests that a Redis document stands for.",
-    "validate": "Say everything that is wrong with documents.",
+    "validate": "Say everything that is wrong with documents, and where.",
     "explain": "Show what redisop chose where a document says nothing, and why.",
-    "secret": "Print a Secret with a fresh password.",
+    "secret": "Print a Secret with a fresh password for a Redis.",
     "crd": "Print the CustomResourceDefinition of Redis.",
     "version": "Say which redisop this is.",
     "completion": "Print a script that completes commands in a shell.",
