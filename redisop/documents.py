@@ -379,7 +379,8 @@ def _number(text: str) -> str | int | float:
         base = _BASES[integer.lastgroup]
         value = int(integer[integer.lastgroup] if integer.lastgroup else digits, base)
         value = -value if integer.lastgroup and digits[0] == "-" else value
-        return value if -(2**63) <= value < 2**63 else float(value)
+        if -(2**63) <= value < 2**64:
+            return value if value < 2**63 else float(value)
     if _FLOAT.fullmatch(digits) and math.isfinite(float(digits)):
         return float(digits)
     return text
