@@ -389,7 +389,7 @@ def _number(text: str) -> str | int | float:
 # -- what libyaml finds wrong -----------------------------------------------------------------------------------------
 
 # Part of libyaml's problem, whether the place to look at is where the broken thing begins, what is wrong, what to do.
-_SYNTAX_ERRORS: Final = (
+SYNTAX_ERRORS: Final = (
     ("character that cannot start any token", False, "{character} cannot begin a value", "quote the value"),
     ("tab character", False, "a tab stands in the indentation", "indent with spaces"),
     (
@@ -440,7 +440,7 @@ _SYNTAX_ERRORS: Final = (
 def _syntax_error(error: yaml.MarkedYAMLError, text: str) -> tuple[int, str, str]:
     """Return the line, counted from 0, what is wrong there and what to do."""
     problem = str(error.problem)
-    known = (entry for entry in _SYNTAX_ERRORS if entry[0] in problem)
+    known = (entry for entry in SYNTAX_ERRORS if entry[0] in problem)
     unknown = (problem, False, f"is no YAML: {problem}", "correct this line or the one above")
     _, at_beginning, wrong, right = next(known, unknown)
     mark = error.context_mark if at_beginning else error.problem_mark

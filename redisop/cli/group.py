@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Final
 
 import click
+from click.shell_completion import CompletionItem
 
 COMMANDS: Final = {
     "render": "Print the manifests that a Redis document stands for.",
@@ -33,6 +34,11 @@ class _Group(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        commands = COMMANDS.items()
+        matching = [CompletionItem(name, help=purpose) for name, purpose in commands if name.startswith(incomplete)]
+        return matching + click.Command.shell_complete(self, ctx, incomplete)
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})

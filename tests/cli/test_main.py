@@ -98,8 +98,19 @@ def test_completion_prints_a_script_for_the_shell(shell):
 
 
 def test_completion_completes_commands():
-    ended = run(COMP_WORDS="redisop va", COMP_CWORD="1", _REDISOP_COMPLETE="bash_complete")
-    assert ended.stdout == "plain,validate\n"
+    assert completed("va") == ["plain,validate"]
+    assert [line.removeprefix("plain,") for line in completed("")] == list(COMMANDS)
+
+
+def test_completion_completes_options_and_their_values():
+    assert {"plain,--primary", "plain,--epoch"} <= set(completed("render", "--"))
+    assert completed("render", "-o", "j") == ["plain,json"]
+
+
+def completed(*words: str) -> list[str]:
+    line = " ".join(["redisop", *words])
+    ended = run(COMP_WORDS=line, COMP_CWORD=str(len(words)), _REDISOP_COMPLETE="bash_complete")
+    return ended.stdout.splitlines()
 
 
 # -- streams and ends -------------------------------------------------------------------------------------------------
