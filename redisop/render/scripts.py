@@ -125,8 +125,9 @@ other_allows() {
   [ "$link" != up ] || alive="$alive $host"
   # The first that fits:
   if   [ -z "$data" ] && [ "$at" = 0 ]; then return 0          # blank: nothing to lose
+  elif [ -z "$data" ] && [ -z "$my_data" ]; then return 0      # nobody has a key, whatever there was once
   elif [ "$policy" = Available ]; then return 0                # the user prefers any leader to none
-  elif [ -z "$my_data" ] && [ -n "$data" ]; then hold "member $1 has data and this one has none"
+  elif [ -z "$my_data" ]; then hold "member $1 has data and this one has none"
   elif [ "$id" = "$my_id" ] && [ "$at" != 0 ] && [ "$my_at" != 0 ]; then   # one history, both positions known
     [ "$at" -gt "$my_at" ] || return 0
     hold "member $1 is ahead of this one"

@@ -36,7 +36,7 @@ Boot = Callable[..., Instance]
 def prepare(tmp_path: Path) -> Iterator[Boot]:
     """Return a function that makes an Instance without starting it: `prepare(setup, **options of Instance)`.
 
-    Afterwards all of it is stopped, and what the watcher saw fails the test: two writable primaries, data that went back.
+    Afterwards all of it is stopped. The test fails if the watcher saw two writable primaries, or data that went back.
     """
     made: list[Instance] = []
 
