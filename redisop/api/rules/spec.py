@@ -166,6 +166,8 @@ def unknown_settings(redis: Redis) -> Iterator[Violation]:
     if not redis.spec.config:
         return
     version = resolved_version(redis.spec, TABLES[redis.spec.defaultsRevision or NEWEST])
+    if not _is_version(version):
+        return
     for key in redis.spec.config:
         if _is_config_key(key) and not config_keys.is_known(key, version) and config_keys.owned(key) is None:
             near = config_keys.nearest(key, version)
