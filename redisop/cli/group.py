@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from importlib import import_module
 from typing import Final
 
@@ -28,8 +29,7 @@ class _Group(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"redisop.cli.{cmd_name}").command
-        return command
+        return _imported(cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -39,6 +39,15 @@ class _Group(click.Group):
         commands = COMMANDS.items()
         matching = [CompletionItem(name, help=purpose) for name, purpose in commands if name.startswith(incomplete)]
         return matching + click.Command.shell_complete(self, ctx, incomplete)
+
+
+def _imported(name: str) -> click.Command:
+    """Import a command without the garbage collector, which would look for garbage in models that stay for ever."""
+    gc.disable()
+    command: click.Command = import_module(f"redisop.cli.{name}").command
+    gc.freeze()
+    gc.enable()
+    return command
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
