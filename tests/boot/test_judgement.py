@@ -49,6 +49,18 @@ def test_a_member_shows_whom_it_takes_for_home_from_its_first_moment(prepare: Bo
 # -- it is blank; the policy; it has data and home has none (see test_rows) --------------------------------------------
 
 
+@matrix()
+def test_where_nobody_has_a_key_nothing_can_be_lost(serving: Boot, setup: Setup) -> None:
+    instance = serving(setup, may_lose=True)
+    instance.write()
+    instance.call(0, "FLUSHALL")
+    until(lambda: instance.keys(1) == {}, "all is flushed", instance)
+    instance.delete(0)
+    instance.lose_volume(0)
+    instance.start(0)
+    instance.await_primary()
+
+
 @matrix(persistence=["aof", "rdb"])
 def test_a_blank_member_is_no_objection(serving: Boot, setup: Setup) -> None:
     instance = serving(setup)

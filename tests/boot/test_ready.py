@@ -1,7 +1,7 @@
-"""Readiness: not loading, not parked, and primary, in sync, or out of sync for less than max-lag after it was in sync."""
+"""Readiness: not loading, not parked, and primary, in sync, or out of sync for less than max-lag since it was."""
 
 from tests.boot.conftest import Boot
-from tests.boot.instance import PORT, Instance, until
+from tests.boot.instance import PORT, Instance, operator, until
 from tests.boot.setups import Setup, matrix
 
 
@@ -14,11 +14,13 @@ def reason(instance: Instance, member: int) -> str:
 
 
 def becomes(instance: Instance, member: int, wanted: str) -> None:
-    until(
-        lambda: reason(instance, member).startswith(wanted) if wanted else not reason(instance, member),
-        wanted,
-        instance,
-    )
+    """Wait until `member` is not Ready for a reason that begins with `wanted`, or Ready when that is empty."""
+
+    def so() -> bool:
+        found = reason(instance, member)
+        return found.startswith(wanted) if wanted else not found
+
+    until(so, f"member {member} is {wanted or 'Ready'}", instance)
 
 
 @matrix(persistence=["aof"])
@@ -98,8 +100,9 @@ def test_a_replica_that_hears_nothing_is_behind(serving: Boot, setup: Setup) -> 
 def test_a_member_that_an_operator_parks_is_not_ready(serving: Boot, setup: Setup) -> None:
     instance = serving(setup)
     becomes(instance, 1, "")
-    instance.call(1, "REPLICAOF", "127.0.0.1", 1)
-    assert reason(instance, 1) == "parked"
+    with operator(instance) as at_work:
+        at_work.send(1, "REPLICAOF", "127.0.0.1", 1)
+        assert reason(instance, 1) == "parked"
 
 
 @matrix(persistence=["none"], members=[1])
