@@ -51,6 +51,27 @@ def test_without_a_number_in_a_mounted_file_it_does_not_start(
     assert re.fullmatch(rf"{re.escape(str(file))}: a number is needed, found '.*'", instance.log(0)[-1])
 
 
+@matrix(persistence=["none"], members=[1])
+def test_without_a_configuration_it_does_not_start(prepare: Boot, setup: Setup) -> None:
+    instance = prepare(setup)
+    instance.file(0, "etc", "redis.conf").unlink()
+    instance.start()
+    assert instance.pods[0].process.wait(10) == 1
+    assert instance.log(0) == [f"{instance.file(0, 'run', 'redis.conf')} cannot be made"]
+
+
+@matrix(persistence=["none"], members=[2])
+def test_a_configuration_that_does_not_fit_into_memory_does_not_start(prepare: Boot, setup: Setup) -> None:
+    """Half a configuration would leave out that it is parked, and where its data are."""
+    instance = prepare(setup)
+    instance.shell = ["/bin/sh", "-c", 'ulimit -f 1 && trap "" XFSZ && exec "$@"', "limited", *instance.shell]
+    configuration = instance.file(0, "etc", "redis.conf")
+    configuration.write_text(configuration.read_text() + "# " + "x" * 900 + "\n")
+    instance.start(0)
+    assert instance.pods[0].process.wait(10) == 1
+    assert instance.log(0)[-1].endswith("redis.conf cannot be made")
+
+
 @pytest.mark.parametrize("content", [b"", b"\n"])
 @matrix(persistence=["none"], members=[1])
 def test_an_empty_password_is_refused_since_it_would_let_everybody_in(
