@@ -64,13 +64,20 @@ def _shaped(model: type[Model], document: Any) -> tuple[Model | None, tuple[Viol
     try:
         return model.model_validate(document), ()
     except ValidationError as error:
-        meant = [(details["loc"], shape.meant(details)) for details in error.errors(include_url=False)]
-        if all(value is shape.AS_WRITTEN for _, value in meant):
-            return None, shape.violations(model, error)
-    for location, value in meant:
+        refused = error
+    try:
+        return model.model_validate(_as_meant(document, refused)), ()
+    except ValidationError as error:
+        return None, shape.violations(model, error)
+
+
+def _as_meant(document: Any, error: ValidationError) -> Any:
+    """Return `document` with what the API server takes for something else, as it takes it."""
+    for details in error.errors(include_url=False):
+        value = shape.meant(details)
         if value is not shape.AS_WRITTEN:
-            document = _with(document, location, value)
-    return _shaped(model, document)
+            document = _with(document, details["loc"], value)
+    return document
 
 
 def _with(document: Any, location: tuple[str | int, ...], value: Any) -> Any:

@@ -56,6 +56,8 @@ RENAMED: Final = MappingProxyType(
 LATER: Final = "reserved for a later version of redisop"
 
 AS_WRITTEN: Final = object()
+_KEY: Final = "[key]"  # pydantic's word for: the key itself, not what stands at it
+_ABOUT_NAMES: Final = ("extra_forbidden", "invalid_key", "missing")
 
 Saying = tuple[str, str]
 Steps = tuple[str | int, ...]
@@ -75,7 +77,9 @@ def meant(details: ErrorDetails) -> Any:
     meant AS_WRITTEN, and wrong.
     """
     given = details["input"]
-    if given is None and details["type"] != "extra_forbidden" and isinstance(details["loc"][-1], str):
+    if details["type"] in _ABOUT_NAMES or details["loc"][-1] == _KEY:
+        return AS_WRITTEN
+    if given is None and isinstance(details["loc"][-1], str):
         return None
     if details["type"] == "int_type" and isinstance(given, float) and given.is_integer():
         return int(given)
@@ -83,7 +87,7 @@ def meant(details: ErrorDetails) -> Any:
 
 
 def _violation(schema: Schema, details: ErrorDetails) -> Violation:
-    steps = tuple(step for step in details["loc"] if step != "[key]")
+    steps = tuple(step for step in details["loc"] if step != _KEY)
     path = _spelled(schema, steps)
     if details["type"] == "extra_forbidden":
         return Violation(path, *_unknown_field(schema, steps, path))

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - rows of values
 """Generated documents: shaped as the schema says, but filled with values that are good, at an edge, odd or wrong.
 
 They are made from the schema, so what they are good for is to compare two judges of them.
@@ -11,7 +12,6 @@ from redisop.api.schema import structural
 from redisop.api.v1 import RedisSpec
 from tests.api.bad_documents import SAFE
 
-NOTHING = st.nothing()
 QUANTITIES = [
     "64Mi", "1Gi", "256Mi", "1.5Gi", "2G", "1e9", "5E8", "100m", "0", 0, 2**30, "1024Mi", "0.5Gi", ".5Gi", "1.Gi", "+1Gi",
     "-1", "1Ki", "1ki", "1 Gi", " 1Gi", "", "1e99", "1E", "Gi", "１Gi", -5, 2**62, "1Ti", "1Pi", "500u", "1e-3", "1e+3",
@@ -45,7 +45,16 @@ def specs() -> st.SearchStrategy[Any]:
     return _value(structural(RedisSpec), "")
 
 
+_made: dict[tuple[int, str], st.SearchStrategy[Any]] = {}
+
+
 def _value(schema: dict[str, Any], name: str) -> st.SearchStrategy[Any]:
+    if (id(schema), name) not in _made:
+        _made[id(schema), name] = _right_or_wrong(schema, name)
+    return _made[id(schema), name]
+
+
+def _right_or_wrong(schema: dict[str, Any], name: str) -> st.SearchStrategy[Any]:
     right = _right(schema, name)
     return st.integers(0, 60).flatmap(lambda luck: st.sampled_from(WRONG) if luck == 60 and name else right)
 
