@@ -123,6 +123,7 @@ def test_a_crashed_process_comes_back_in_its_role_with_every_key(instance, pods,
     assert {each: shop.count(each) for each in shop.members} == dict.fromkeys(shop.members, KEYS)
 
 
+@pytest.mark.alone
 @pytest.mark.full
 def test_a_node_that_loses_power_comes_back_with_its_members(instance, cluster, pods):
     shop = instance(replicas=3)
@@ -153,6 +154,7 @@ def test_scaling_and_hibernation_keep_data_and_restart_nobody(instance, kubectl,
     assert {each: shop.count(each) for each in shop.members} == dict.fromkeys(shop.members, KEYS)
 
 
+@pytest.mark.alone
 def test_gitops_changes_what_follows_from_the_field_and_rolls_without_losing_a_key(
     instance, kubectl, writer, redis_cli, tmp_path, record_property
 ):
