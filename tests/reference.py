@@ -11,9 +11,9 @@ from redisop.api.crd import crd
 
 HEAD = """# Every field of a `Redis`
 
-`apiVersion: example.com/v1`, `kind: Redis`. The first five fields are enough, all others are optional. What follows from
-other fields (the image, sizes inside Redis, times) has no default here; `redisop explain -f FILE` shows it for a document.
-`redisop validate` checks the rules between fields. This page is made from the CRD.
+`apiVersion: example.com/v1`, `kind: Redis`. The first five fields are enough, all others are optional. What follows
+from other fields (the image, sizes inside Redis, times) has no default here; `redisop explain -f FILE` shows it for a
+document. `redisop validate` checks the rules between fields. This page is made from the CRD.
 
 | Field | Type | Default | What it is |
 |---|---|---|---|
