@@ -1,10 +1,13 @@
 """Bad input gives one clear line with file and line, exit code 3, nothing on stdout; what is good is still rendered."""
 
+import io
 import os
+from types import SimpleNamespace
 
 import pytest
 import yaml
 
+from redisop.cli.sources import gather
 from tests.cli.run import EXAMPLE, document, redisop
 
 BROKEN = {
@@ -124,6 +127,20 @@ def test_a_file_that_may_not_be_read_is_named(tmp_path):
         3,
         [f"{tmp_path}/secret.yaml: error: permission denied: check the path and its permissions"],
     )
+
+
+def test_no_more_is_read_than_it_takes_to_refuse_it(monkeypatch):
+    asked_for = []
+
+    class Endless(io.RawIOBase):
+        def read(self, size=-1):
+            asked_for.append(size)
+            return b"#" * size
+
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=Endless()))
+    [found] = gather(("-",), recursive=False)
+    assert found.wrong == "holds more than 10 MiB"
+    assert asked_for == [10 * 2**20 + 1]
 
 
 def test_a_name_that_is_a_trap_for_terminals_is_harmless(tmp_path):

@@ -17,6 +17,7 @@ DOCUMENT = document(
     pod="{annotations: {b/c: 'größer', a/b: 'on'}, labels: {z: x, a: y1}}",
     monitoring="{exporter: {enabled: true}, podMonitor: {enabled: true}}",
     networkPolicy="{enabled: true}",
+    services="{primary: {annotations: &same {d: '1', c: '2', b: '3', a: '4'}}, read: {annotations: {<<: *same}}}",
 )
 
 
