@@ -382,8 +382,13 @@ def _number(text: str) -> str | int | float:
         if -(2**63) <= value < 2**64:
             return value if value < 2**63 else float(value)
     if _FLOAT.fullmatch(digits) and math.isfinite(float(digits)):
-        return float(digits)
+        return _whole(float(digits))
     return text
+
+
+def _whole(number: float) -> int | float:
+    """Return `7.0` and `3e8` as whole numbers: kubectl sends JSON, which does not tell them apart."""
+    return int(number) if number.is_integer() and abs(number) < 2**63 else number
 
 
 # -- what libyaml finds wrong -----------------------------------------------------------------------------------------

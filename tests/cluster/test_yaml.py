@@ -116,10 +116,11 @@ def is_item(line: str) -> bool:
     return len(found) == 1 and isinstance(found[0], Document) and len(found[0].value["items"]) == 1
 
 
-def same_number(ours: object, theirs: object) -> bool:
+def same(ours: object, theirs: object) -> bool:
     """kubectl prints whole numbers beyond 64 bits to the precision of a float."""
-    alike = isinstance(ours, bool) == isinstance(theirs, bool)
-    return alike and (ours == theirs or (isinstance(ours, float) and float(theirs) == ours))
+    if isinstance(ours, float) and abs(ours) >= 2**63:
+        return float(theirs) == ours
+    return type(ours) is type(theirs) and ours == theirs
 
 
 def test_a_word_without_quotes_is_to_redisop_what_it_is_to_kubectl(read_by_kubectl):
@@ -131,7 +132,7 @@ def test_a_word_without_quotes_is_to_redisop_what_it_is_to_kubectl(read_by_kubec
     differences = [
         (word, ours, theirs)
         for word, ours, theirs in zip(words, document.value["values"], by_kubectl["values"], strict=True)
-        if not same_number(ours, theirs)
+        if not same(ours, theirs)
     ]
     assert not differences
 
