@@ -251,19 +251,19 @@ class Instance:
         return done
 
     def flush(self) -> None:
-        """Remove all data through home. Whether it worked or may have: nothing acknowledged before is owed any more."""
+        """Remove all data through home. When it worked or may have, nothing acknowledged before is owed any more."""
         self.ledger.last += 1
-        try:
-            with self.client(self.home, timeout=0.5) as client:
+        with suppress(*NO_ANSWER), self.client(self.home, timeout=0.5) as client:
+            client.ping()
+            try:
                 client.pipeline().flushall().set("seq", self.ledger.last).execute()
-        except redis.ResponseError as refused:
-            self.say(f"not flushed: {refused}")
-            return
-        except NOT_THERE:
-            self.say("flushed, perhaps")
-        else:
-            self.say("flushed")
-        self.ledger.acknowledged.clear()
+            except redis.ResponseError:
+                return
+            except NOT_THERE:
+                self.say("flushed, perhaps")
+            else:
+                self.say("flushed")
+            self.ledger.acknowledged.clear()
 
     def assign_roles(self) -> None:
         """Give home the primary role and let the others follow, as an operator does at once; wait until they do."""
@@ -421,7 +421,7 @@ class Instance:
             )
         # Its standard input ends when this process does, however that dies.
         guard = subprocess.Popen(
-            ["sh", "-c", 'read -r _; kill -KILL -- "-$1"', "guard", str(process.pid)],
+            ["sh", "-c", 'read -r _; kill -KILL "-$1"', "guard", str(process.pid)],
             stdin=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
