@@ -279,6 +279,7 @@ SIZES = (
 SPEC = (
     bad("standalone-of-two", "spec.mode", "Standalone, which is one pod", {"mode": "Standalone", "replicas": 2}, at="spec"),
     bad("version-text", "spec.version", "is not a version of Redis", "seven"),
+    bad("version-text-and-config", "spec.version", "is not a version of Redis", {"version": "seven", "config": {"maxclient": "1"}}, at="spec"),
     bad("version-zeros", "spec.version", "is not a version of Redis", "07.0"),
     bad("version-four", "spec.version", "is not a version of Redis", "7.0.1.2"),
     bad("version-old", "spec.version", "is older than 6.2", {"version": "6.0", "image": "redis:6.0"}, at="spec"),
@@ -376,6 +377,9 @@ NETWORK = (
     bad("ranges-without-balancer", "spec.services.primary.loadBalancerSourceRanges", "not of type LoadBalancer", ["10.0.0.0/8"]),
     bad("range-syntax", "spec.services.primary.loadBalancerSourceRanges[1]", "for example 10.0.0.0/8", {"type": "LoadBalancer", "loadBalancerSourceRanges": ["10.0.0.0/8", "10.0.0.0"]}, at="services.primary"),
     bad("range-zeros", "spec.services.read.loadBalancerSourceRanges[0]", "is not a range of addresses", {"type": "LoadBalancer", "loadBalancerSourceRanges": ["10.0.0.0/08"]}, at="services.read"),
+    bad("range-zone", "spec.services.read.loadBalancerSourceRanges[0]", "is not a range of addresses", {"type": "LoadBalancer", "loadBalancerSourceRanges": ["fe80::%1/64"]}, at="services.read"),
+    bad("range-mapped", "spec.services.read.loadBalancerSourceRanges[0]", "is not a range of addresses", {"type": "LoadBalancer", "loadBalancerSourceRanges": ["::ffff:10.0.0.0/104"]}, at="services.read"),
+    bad("range-long", "spec.services.read.loadBalancerSourceRanges[0]", "is not a range of addresses", {"type": "LoadBalancer", "loadBalancerSourceRanges": ["10.0.0.0/33"]}, at="services.read"),
     bad("ranges-same", "spec.services.read.loadBalancerSourceRanges", "stands twice", {"type": "LoadBalancer", "loadBalancerSourceRanges": ["::/0", "::/0"]}, at="services.read", seen_by="schema"),
     bad("class-syntax", "spec.services.primary.loadBalancerClass", "is not the name of a load balancer class", {"type": "LoadBalancer", "loadBalancerClass": "a b"}, at="services.primary"),
     bad("node-ports-same", "spec.services.read.nodePort", "is that of the primary, too", {name: {"type": "NodePort", "nodePort": 30379} for name in ("primary", "read")}, at="services"),
