@@ -42,17 +42,6 @@ NODE_LOST_SECONDS = 16
 EVICT_SECONDS = 10
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--full", action="store_true", help="run the tests of the second tier too")
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if not config.getoption("--full"):
-        for item in items:
-            if item.get_closest_marker("full"):
-                item.add_marker(pytest.mark.skip(reason="runs with --full"))
-
-
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_itemcollected(item: pytest.Item) -> None:
     if "api_server" in getattr(item, "fixturenames", ()):
