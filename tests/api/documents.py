@@ -8,9 +8,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from redisop.api.read import read
 from redisop.api.schema import structural
 from redisop.api.v1 import RedisSpec
-from tests.api.bad_documents import SAFE
+from tests.api.bad_documents import SAFE, document
 
 QUANTITIES = [
     "64Mi", "1Gi", "256Mi", "1.5Gi", "2G", "1e9", "5E8", "100m", "0", 0, 2**30, "1024Mi", "0.5Gi", ".5Gi", "1.Gi", "+1Gi",
@@ -38,6 +39,11 @@ KEYS = [
     "cpu", "memory", "ephemeral-storage", "gpu", "maxclients", "port", "tls-port", "hz", "slave-x", "Max", "cluster-a", "enable-x",
 ]  # fmt: skip
 WRONG = [None, True, 1, 1.5, "x", [], {}, [None], {"a": 1}]
+
+
+def good_documents() -> st.SearchStrategy[Any]:
+    """Documents that are accepted."""
+    return specs().map(document).filter(lambda content: read(content).redis is not None)
 
 
 def specs() -> st.SearchStrategy[Any]:
