@@ -94,6 +94,13 @@ class Cluster:
         packages.ensure()
         programs, unpacked_images = binaries.ensure(), images.ensure()
         self._take_lock()
+        try:
+            self._start(programs, unpacked_images)
+        except BaseException:
+            self._give_lock_back()
+            raise
+
+    def _start(self, programs: Path, unpacked_images: Path) -> None:
         self._remove()
         began = time.time()
         (self.folder / "log").mkdir(parents=True)
@@ -257,7 +264,7 @@ class Cluster:
         )
         self.enter()
         try:
-            wait_until_ready(network.API_URL, credentials)
+            wait_until_ready(network.API_URL, credentials, self.folder / "log")
         finally:
             self.leave()
         (self.folder / "api-server-is-ready").touch()
