@@ -26,8 +26,9 @@ def types(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Everything that needs neither root nor a server: under a minute."""
+    """Everything that needs no root and no server but Redis on loopback: under a minute."""
     session.install("-e", ".[test]")
+    session.run("python", "-m", "tests.packages")
     session.run("pytest", "-n", "2", "--ignore=tests/boot", "--ignore=tests/cluster", *session.posargs)
 
 
@@ -35,6 +36,7 @@ def tests(session: nox.Session) -> None:
 def boot(session: nox.Session) -> None:
     """The scripts inside the pods, on real redis-server processes on loopback. `-- --full` for the whole matrix."""
     session.install("-e", ".[test]")
+    session.run("python", "-m", "tests.packages")
     session.run("pytest", "-n", "8", "tests/boot", *session.posargs)
 
 

@@ -20,7 +20,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
-from tests.cluster import binaries, images, network, packages
+from tests import packages
+from tests.cluster import binaries, images, network
 from tests.cluster.api_server import api_server_command, audit_path, etcd_command, wait_until_ready
 from tests.cluster.audit import AuditLog
 from tests.cluster.cgroups import Cgroups
@@ -91,7 +92,7 @@ class Cluster:
         """
         if os.geteuid() != 0:
             raise RuntimeError("a test cluster needs root: it makes network namespaces, mounts and control groups")
-        packages.ensure()
+        packages.ensure(packages.CLUSTER)
         programs, unpacked_images = binaries.ensure(), images.ensure()
         self._take_lock()
         try:
