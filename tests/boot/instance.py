@@ -235,10 +235,12 @@ class Instance:
     def write(self, count: int = 20, *, to: int | None = None, confirmed: bool = True) -> int:
         """Write `count` new entries through home (or member `to`), and return how many were acknowledged.
 
-        `confirmed` waits until every replica has them (0.5 s at most), so that a crash may lose none.
+        `confirmed` waits until every replica that runs has them, so that no crash may lose them. That takes up to a
+        second after a sync: Redis sends a new replica nothing before its first acknowledgement.
         """
         done = 0
-        with suppress(*NO_ANSWER), self.client(self.home if to is None else to, timeout=0.5) as client:
+        member = self.home if to is None else to
+        with suppress(*NO_ANSWER), self.client(member, timeout=5 if confirmed else 0.5) as client:
             for _ in range(count):
                 self.ledger.last += 1  # used up also if no answer comes: what was written is then unknown
                 number = self.ledger.last
@@ -246,7 +248,7 @@ class Instance:
                 self.ledger.acknowledged.add(number)
                 done += 1
             if confirmed:
-                client.execute_command("WAIT", self.members - 1, 500)
+                client.execute_command("WAIT", len(self.pods) - 1, 3000)
         self.say(f"{done} of {count} writes")
         return done
 
@@ -264,6 +266,11 @@ class Instance:
             else:
                 self.say("flushed")
             self.ledger.acknowledged.clear()
+
+    def await_level(self, member: int, with_: int) -> None:
+        """Wait until `member` has received all that `with_` has sent until now."""
+        target = self.info(with_)["master_repl_offset"]
+        until(lambda: self.info(member)["master_repl_offset"] >= target, f"member {member} is level", self)
 
     def assign_roles(self) -> None:
         """Give home the primary role and let the others follow, as an operator does at once; wait until they do."""

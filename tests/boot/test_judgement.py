@@ -99,6 +99,25 @@ def test_a_member_that_is_behind_in_the_same_history_is_no_objection(serving: Bo
     assert instance.keys(1) == {"db0": 41}
 
 
+@matrix(persistence=["rdb"], versions=["6.2"])
+def test_a_position_that_a_replica_forgot_when_its_sync_was_refused_is_unknown_and_not_old(
+    serving: Boot, setup: Setup
+) -> None:
+    instance = serving(setup)
+    instance.write()
+    instance.call(0, "SAVE")
+    instance.write()
+    instance.call(0, "ACL", "SETUSER", "redisop-replica", "-psync", "-sync")
+    instance.call(0, "CLIENT", "KILL", "TYPE", "replica")
+    until(lambda: instance.info(1)["slave_repl_offset"] <= 1, "member 1 forgot its position", instance)
+    instance.kill(0)
+    instance.start(0)
+    assert instance.info(1)["slave_repl_offset"] <= 1
+    instance.await_hold("cannot tell whether member 1 or this one has the newer data")
+    assert instance.info(0)["master_replid"] == instance.info(1)["master_replid"]
+    assert instance.keys(1) == {"db0": 41}
+
+
 @matrix(persistence=["rdb"])
 def test_a_dump_made_without_replicas_holds_no_position_and_is_never_taken_for_a_complete_log(
     prepare: Boot, setup: Setup
