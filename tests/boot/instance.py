@@ -281,6 +281,7 @@ class Instance:
                 self.call(member, "REPLICAOF", self.address[self.home], PORT)
         self.await_primary()
         until(lambda: self.fact(self.home) == f"primary {self.epoch}", "home wrote down what it is", self)
+        until(lambda: all(self.lets_replicas_in(member) for member in range(self.members)), "none is parked", self)
 
     # -- looking -------------------------------------------------------------------------------------------------------
 
@@ -304,14 +305,18 @@ class Instance:
         return said[-1].removeprefix("hold: ") if said and said[-1].startswith("hold: ") else None
 
     def answers(self, member: int) -> bool:
-        with suppress(*NO_ANSWER):
-            return self.info(member)["loading"] == 0
-        return False
+        return self.loading(member) is False
 
-    def loads(self, member: int) -> bool:
+    def lets_replicas_in(self, member: int) -> bool:
+        """Whether the boot script of `member` has seen that it is parked no longer."""
+        users = self.call(member, "ACL", "LIST")
+        return any(user.startswith("user redisop-replica on ") for user in users)
+
+    def loading(self, member: int) -> bool | None:
+        """Whether `member` is loading; None when it does not answer."""
         with suppress(*NO_ANSWER):
-            return self.info(member)["loading"] == 1
-        return False
+            return bool(self.info(member)["loading"])
+        return None
 
     def primaries(self) -> list[int]:
         """Return the members that say they are primary now."""
@@ -365,6 +370,17 @@ class Instance:
             text=True,
             check=False,
         )
+
+    def interpose(self, program: str, script: str, **values: object) -> None:
+        """Put a shell script in front of a program that the pods call; in it `{real}` and `values` are filled in."""
+        file = self.folder / "bin" / program
+        found = shutil.which(program, path=self.path)
+        assert found
+        real = os.readlink(found) if Path(found).parent == file.parent else found
+        call = f"{real} {program}" if os.path.basename(real) == "busybox" else real
+        file.unlink(missing_ok=True)
+        file.write_text(script.format(real=call, **values))
+        file.chmod(0o755)
 
     def server_pid(self, member: int) -> int:
         """Return the process id of the redis-server of `member`."""

@@ -1,17 +1,45 @@
 """How home judges each other member, row by row: who it is, what it knows, whose data are newer. And how it looks."""
 
-import os
-import shutil
 import time
 from pathlib import Path
 
 import pytest
 
 from tests.boot.conftest import Boot
-from tests.boot.instance import PORT, TICK, Instance, until
+from tests.boot.instance import PORT, TICK, until
 from tests.boot.setups import Setup, matrix
 
-# -- it does not answer, is loading (see test_rows), leads, or takes somebody else for home ----------------------------
+INTERPOSED = """#!/bin/sh
+# A redis-cli in which the world changes while home looks at member 1.
+real={real} other={other}
+case "$REDISOP_SELF $*" in
+  "cache-0 -h $other INFO") {instead};;
+  *) exec "$real" "$@";;
+esac
+"""
+
+SLOW = """#!/bin/sh
+[ "$REDISOP_SELF" != cache-0 ] || sleep 0.6
+exec {real} "$@"
+"""
+
+
+# -- it does not answer (see test_rows), is loading, leads, or takes somebody else for home ----------------------------
+
+
+@matrix()
+def test_home_holds_while_a_member_is_loading(serving: Boot, setup: Setup) -> None:
+    """What a loading Redis answers is seen in test_ready. Here its answer is made: a real load cannot be held still."""
+    instance = serving(setup)
+    instance.terminate(0)
+    loading = instance.folder / "loading"
+    loading.write_text("1")
+    instead = f'"$real" "$@" | sed "s/^loading:0/loading:$(cat {loading})/"'
+    instance.interpose("redis-cli", INTERPOSED, other=instance.address[1], instead=instead)
+    instance.start(0)
+    instance.await_hold("member 1 does not answer, or is loading")
+    loading.write_text("0")
+    instance.await_primary()
 
 
 @matrix()
@@ -200,37 +228,6 @@ def test_home_holds_while_it_follows_somebody_who_lives(serving: Boot, setup: Se
 
 # -- how it looks ------------------------------------------------------------------------------------------------------
 
-INTERPOSED = """#!/bin/sh
-# A redis-cli in which the world changes while home looks at member 1.
-real={real} other={other}
-case "$REDISOP_SELF $*" in
-  "cache-0 -h $other INFO") "$real" "$@"; {meanwhile};;
-  *) exec "$real" "$@";;
-esac
-"""
-
-SLOW = """#!/bin/sh
-[ "$REDISOP_SELF" != cache-0 ] || sleep 0.6
-exec {real} "$@"
-"""
-
-
-def interpose(instance: Instance, program: str, script: str, **values: object) -> None:
-    """Put a shell script in front of a program that the boot scripts of this instance call."""
-    file = instance.folder / "bin" / program
-    real = shutil.which(program, path=instance.path)
-    assert real
-    text = script.format(real=f"{_applet(real)}", **values)
-    file.unlink(missing_ok=True)
-    file.write_text(text)
-    file.chmod(0o755)
-
-
-def _applet(program: str) -> str:
-    """Return how to call `program` by what it links to; busybox wants the applet's name."""
-    real = os.path.realpath(program)
-    return f"{real} {os.path.basename(program)}" if os.path.basename(real) == "busybox" else real
-
 
 @matrix(persistence=["aof"])
 def test_what_changes_between_two_looks_ends_the_attempt(serving: Boot, setup: Setup) -> None:
@@ -238,7 +235,8 @@ def test_what_changes_between_two_looks_ends_the_attempt(serving: Boot, setup: S
     instance.write()
     instance.kill(0)
     change = '"$real" -h "$other" CONFIG SET replica-priority 101 >/dev/null'
-    interpose(instance, "redis-cli", INTERPOSED, other=instance.address[1], meanwhile=change)
+    instead = f'"$real" "$@"; {change}'
+    instance.interpose("redis-cli", INTERPOSED, other=instance.address[1], instead=instead)
     instance.start(0)
     instance.await_hold("member 1 does not take member 0 for home")
 
@@ -251,7 +249,8 @@ def test_data_that_come_and_go_between_two_looks_end_the_attempt(serving: Boot, 
     instance.call(1, "CONFIG", "SET", "replica-read-only", "no")
     instance.call(1, "FLUSHALL")
     change = '[ "$("$real" -h "$other" DEL stray)" = 1 ] || "$real" -h "$other" SET stray 1 >/dev/null'
-    interpose(instance, "redis-cli", INTERPOSED, other=instance.address[1], meanwhile=change)
+    instead = f'"$real" "$@"; {change}'
+    instance.interpose("redis-cli", INTERPOSED, other=instance.address[1], instead=instead)
     instance.start(0)
     instance.await_hold("the members changed between two looks")
 
@@ -262,6 +261,6 @@ def test_a_look_that_took_two_seconds_is_too_old_to_act_on(serving: Boot, setup:
     instance = serving(setup)
     instance.write()
     instance.kill(0)
-    interpose(instance, "timeout", SLOW)
+    instance.interpose("timeout", SLOW)
     instance.start(0)
     instance.await_hold("looking at all members took too long")

@@ -164,25 +164,6 @@ def test_home_holds_while_a_member_is_frozen(serving: Boot, setup: Setup) -> Non
     instance.await_primary()
 
 
-@matrix(persistence=["rdb", "aof"])
-def test_home_holds_while_a_member_is_loading(serving: Boot, setup: Setup) -> None:
-    instance = serving(setup, conf="rdbcompression no")
-    with instance.client(0) as client, client.pipeline(transaction=False) as pipeline:
-        for number in range(20_000):  # while it loads Redis answers only now and then: every 2 MB, or 1000 commands
-            pipeline.set(f"key:{number}", "x" * 1000)
-        pipeline.execute()
-    instance.write()
-    instance.terminate(*range(setup.members))
-    slow = setup.members - 1
-    with instance.file(slow, "etc", "redis.conf").open("a") as configuration:
-        configuration.write("\nkey-load-delay 200\n")
-    instance.start(slow)
-    until(lambda: instance.loads(slow), "it loads", instance)
-    instance.start()
-    instance.await_primary()
-    assert instance.log(0)[-2:][0] == f"hold: member {slow} does not answer, or is loading"
-
-
 @matrix()
 def test_home_whose_volume_was_lost_holds_though_the_others_have_keys_in_other_databases_only(
     serving: Boot, setup: Setup
