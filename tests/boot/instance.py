@@ -60,10 +60,15 @@ class Pod:
 
 @dataclass
 class Ledger:
-    """What clients sent and were told is stored, by number."""
+    """What clients sent and were told is stored, by number.
+
+    Where persistence promises less than everything (`may_forget`), what the primary lacks is owed no longer once clients
+    write again; a loss that no restart explains is for the watcher.
+    """
 
     last: int = 0
     acknowledged: set[int] = field(default_factory=set)
+    may_forget: bool = False
 
 
 class Instance:
@@ -244,7 +249,9 @@ class Instance:
             for _ in range(count):
                 self.ledger.last += 1  # used up also if no answer comes: what was written is then unknown
                 number = self.ledger.last
-                client.pipeline().set(f"w:{number}", "x" * 50).set("seq", number).execute()
+                found, *_ = client.pipeline().get("seq").set(f"w:{number}", "x" * 50).set("seq", number).execute()
+                if self.ledger.may_forget:
+                    self.ledger.acknowledged = {owed for owed in self.ledger.acknowledged if owed <= int(found or 0)}
                 self.ledger.acknowledged.add(number)
                 done += 1
             if confirmed:
