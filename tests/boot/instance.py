@@ -62,8 +62,8 @@ class Pod:
 class Ledger:
     """What clients sent and were told is stored, by number.
 
-    Where persistence promises less than everything (`may_forget`), what the primary lacks is owed no longer once clients
-    write again; a loss that no restart explains is for the watcher.
+    Where persistence promises less than everything (`may_forget`), what the primary lacks is no longer owed as soon as
+    clients write again; a loss that no restart explains is for the watcher.
     """
 
     last: int = 0
