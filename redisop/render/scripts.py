@@ -203,10 +203,12 @@ watch() {
     tick=$unsettled
     refresh
     look "$self" || continue
-    [ -z "$turn" ] || change_over
     tell_home
     remember
-    if [ "$role" = master ] || [ "$link" = up ]; then unpark; fi
+    if [ "$role" = master ] || [ "$link" = up ]; then
+      unpark
+      [ -z "$turn" ] || change_over                  # not before: that a log was loaded speaks for home
+    fi
     if [ "$role" = master ] || { [ "$link" = up ] && [ "$self" != "$home" ]; }; then quiet=0 tick=$settled; continue; fi
     if at_work "$self"; then quiet=0; continue; fi
     quiet=$((quiet + 1))
