@@ -11,6 +11,7 @@ from hashlib import sha256
 from redisop import names
 from redisop.api import config_keys
 from redisop.api.derived import Derived
+from redisop.api.redis_conf_lines import quoted
 from redisop.api.v1 import RedisSpec
 
 _PLAIN = re.compile(r"[A-Za-z0-9._/:%*,@+-]+")
@@ -40,7 +41,7 @@ def restart_digest(spec: RedisSpec, derived: Derived) -> str | None:
 
 def config_lines(key: str, value: str) -> list[str]:
     """Return the lines of `redis.conf` for a key; what is not plain is quoted, so that no value can add a line."""
-    return [" ".join([key, *map(_quoted, words)]) for words in config_keys.directives(key, value)]
+    return [" ".join([key, *map(_argument, words)]) for words in config_keys.directives(key, value)]
 
 
 def _fixed() -> list[str]:
@@ -79,8 +80,5 @@ def _persistence(spec: RedisSpec, derived: Derived) -> list[str]:
     return lines
 
 
-def _quoted(argument: str) -> str:
-    if _PLAIN.fullmatch(argument):
-        return argument
-    plain = {byte for byte in range(0x20, 0x7F) if chr(byte) not in '"\\'}
-    return '"' + "".join(chr(byte) if byte in plain else f"\\x{byte:02x}" for byte in argument.encode()) + '"'
+def _argument(text: str) -> str:
+    return text if _PLAIN.fullmatch(text) else quoted(text)
