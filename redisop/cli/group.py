@@ -64,12 +64,14 @@ def redisop() -> None:
     \b
     From there to a Redis that serves, with kubectl alone:
         redisop secret my-redis | kubectl create -f -
-        redisop render -f my-redis.yaml | kubectl apply --server-side -f -
+        redisop render -f my-redis.yaml | kubectl apply --server-side --field-manager=redisop -f -
 
     \b
     Exit codes:
         0    done
-        2    the command was called wrongly, or could not write its output
+        2    the command was called wrongly, or its input or output is closed or could not be written
         3    a document is invalid or missing
+        70   a fault of redisop
         130  interrupted
+        141  whoever read stdout left
     """
