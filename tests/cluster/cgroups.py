@@ -6,6 +6,7 @@ v1 is what these tests run on; v2 follows the kernel's documentation and has not
 import contextlib
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,6 +28,12 @@ class Cgroups:
         groups = " ".join(str(self._create(hierarchy, part)) for hierarchy in self._hierarchies)
         join = f'for group in {groups}; do echo 0 >"$group/cgroup.procs"; done; exec "$0" "$@"'
         return ["sh", "-c", join, *command]
+
+    def start(self, part: str, command: list[str], log: Path) -> None:
+        """Start a daemon in the group ``part``; it outlives this process, and ``log`` gets what it says."""
+        with log.open("ab") as output:
+            daemon = self.command_in(part, ["setsid", "--fork", *command])
+            subprocess.run(daemon, stdin=subprocess.DEVNULL, stdout=output, stderr=output, check=True)
 
     def freeze(self, part: str, frozen: bool) -> None:
         """Stop every process in and below ``part``, or let all of them go on; return when that is done."""

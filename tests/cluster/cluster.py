@@ -92,14 +92,14 @@ class Cluster:
         if os.geteuid() != 0:
             raise RuntimeError("a test cluster needs root: it makes network namespaces, mounts and control groups")
         packages.ensure()
-        programs, image_archive = binaries.ensure(), images.ensure()
+        programs, unpacked_images = binaries.ensure(), images.ensure()
         self._take_lock()
         self._remove()
         began = time.time()
-        self.folder.mkdir()
+        (self.folder / "log").mkdir(parents=True)
         self._create_network()
         for node in self._nodes():
-            node.configure(programs, image_archive)
+            node.configure(programs, unpacked_images)
             node.boot()
         self._start_control_plane(programs)
         for name in self.nodes:
@@ -291,15 +291,7 @@ class Cluster:
 
     def _run(self, name: str, command: list[str]) -> None:
         """Start a daemon of the control plane; what it says goes to ``log/NAME`` in the state folder."""
-        (self.folder / "log").mkdir(exist_ok=True)
-        with (self.folder / "log" / name).open("ab") as log:
-            subprocess.Popen(
-                self._cgroups.command_in(CONTROL_PLANE, self.command_in(command)),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+        self._cgroups.start(CONTROL_PLANE, self.command_in(command), self.folder / "log" / name)
 
     def _write_corefile(self, credentials: Credentials) -> Path:
         corefile = self.folder / "Corefile"

@@ -1,4 +1,4 @@
-"""Container images made from programs on this machine, all in one OCI archive; no registry is needed.
+"""Container images made from programs on this machine, unpacked once for the nodes; no registry is needed.
 
 Redis comes in the layout of the official image, in both of its flavours, since boot scripts meet two userlands:
 ``redis:7.0-alpine`` has busybox, ``redis:7.0`` and ``redis:7.0-bookworm`` have the programs of Debian's own base image
@@ -12,9 +12,11 @@ import io
 import json
 import platform
 import re
+import shutil
 import subprocess
 import tarfile
 import tempfile
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -71,13 +73,14 @@ exec "$@"
 
 
 def ensure() -> Path:
-    """Return the archive of all images, for ``ctr images import``; needs the packages of ``packages.py``."""
+    """Return a containerd's root folder in which all images are unpacked; needs the packages of ``packages.py``."""
     versions = subprocess.run(
         ["dpkg-query", "--show", "busybox-static", "libc6", *DEBIAN_PACKAGES.split()], check=True, capture_output=True
     ).stdout
     sources = [Path(__file__), *sorted(PROGRAMS.glob("*.c"))]
     redis = [find(version) for version in redis_servers.VERSIONS for find in (redis_servers.server, redis_servers.cli)]
-    return cached("images", digest([versions, *(path.read_bytes() for path in [*sources, *redis])]), _build) / "oci.tar"
+    key = digest([versions, *(path.read_bytes() for path in [*sources, *redis])])
+    return cached("images", key, _build) / "containerd"
 
 
 def _build(out: Path) -> None:
@@ -95,7 +98,42 @@ def _build(out: Path) -> None:
         for base, group, suffixes in flavours:
             tags = [f"docker.io/library/redis:{tag}{suffix}" for tag in (minor, version[1]) for suffix in suffixes]
             archive.add(tags, [base, _redis(server, redis_servers.cli(minor), group)], REDIS_CONFIG)
-    archive.write(out / "oci.tar")
+    archive.write(out / "images.tar")
+    _unpack(out / "images.tar", out / "containerd")
+    (out / "images.tar").unlink()
+
+
+def copy(images: Path, root: Path) -> None:
+    """Give a node the ``images`` as its containerd's ``root``. Files that never change are shared by hard links."""
+    shared = ["cp", "--archive", "--link", f"{images}/.", f"{root}/"]
+    if subprocess.run(shared, stderr=subprocess.DEVNULL).returncode:  # the cache is on another file system
+        subprocess.run(["cp", "--archive", f"{images}/.", f"{root}/"], check=True)
+    for database in images.rglob("*.db"):
+        own = root / database.relative_to(images)
+        own.unlink()
+        shutil.copy2(database, own)
+
+
+def _unpack(archive: Path, root: Path) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        configuration, address = Path(folder, "config.toml"), f"{folder}/socket"
+        configuration.write_text(
+            f'version = 2\nroot = "{root}"\nstate = "{folder}/state"\n'
+            'disabled_plugins = ["io.containerd.grpc.v1.cri", "io.containerd.internal.v1.opt"]\n'
+            f'[grpc]\naddress = "{address}"\n'
+        )
+        with Path(folder, "log").open("wb") as log:
+            daemon = subprocess.Popen(["containerd", "--config", configuration], stdout=log, stderr=log)
+        ctr = ["ctr", "--address", address, "--namespace", "k8s.io"]
+        try:
+            while subprocess.run([*ctr, "version"], capture_output=True).returncode:
+                if daemon.poll() is not None:
+                    raise RuntimeError(f"containerd does not start:\n{Path(folder, 'log').read_text()}")
+                time.sleep(0.05)
+            subprocess.run([*ctr, "images", "import", archive], check=True, stdout=subprocess.DEVNULL)
+        finally:
+            daemon.terminate()
+            daemon.wait()
 
 
 REDIS_CONFIG = {
@@ -157,7 +195,7 @@ class Layer:
 
 
 class Archive:
-    """An OCI image layout in one tar file. Layers are not compressed: every node unpacks them at every start."""
+    """An OCI image layout in one tar file. Layers are not compressed: they are unpacked at once."""
 
     def __init__(self) -> None:
         self._blobs: dict[str, bytes] = {}
@@ -258,8 +296,11 @@ def _redis(server: Path, cli: Path, group: int) -> Layer:
     layer.folder("run")
     layer.folder("var")
     layer.link("var/run", "/run")
-    layer.program("usr/local/lib/redis/redis-server", server)
-    layer.program("usr/local/bin/redis-cli", cli)
+    with tempfile.TemporaryDirectory() as folder:
+        for path, source in (("usr/local/lib/redis/redis-server", server), ("usr/local/bin/redis-cli", cli)):
+            stripped = Path(folder, source.name)  # of debugging information, most of some of them
+            subprocess.run(["strip", "-o", stripped, source], check=True)
+            layer.program(path, stripped)
     layer.file("usr/local/bin/redis-server", REDIS_SERVER, 0o755)
     layer.file("usr/local/bin/docker-entrypoint.sh", REDIS_ENTRYPOINT, 0o755)
     for name in ("redis-sentinel", "redis-check-aof", "redis-check-rdb"):

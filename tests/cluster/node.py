@@ -24,15 +24,15 @@ class Node:
         self._cgroups = cgroups
         self._cable = f"v{number}"  # the end of it that is in the control plane's network
 
-    def configure(self, programs: Path, image_archive: Path) -> None:
-        """Write what the node's daemons read; the disk is empty."""
+    def configure(self, programs: Path, unpacked_images: Path) -> None:
+        """Write what the node's daemons read; nothing but images is on its disk."""
         for path in ("cni", *(f"disk{path}" for path in DISK)):
             (self._folder / path).mkdir(parents=True)
-        (self._cluster_folder / "log").mkdir(exist_ok=True)
+        images.copy(unpacked_images, self._folder / "disk/var/lib/containerd")
         (self._folder / "kubelet.yaml").write_text(json.dumps(self._kubelet_configuration()))
         (self._folder / "containerd.toml").write_text(self._containerd_configuration())
         (self._folder / "cni/10-test.conflist").write_text(json.dumps(self._pod_network()))
-        (self._folder / "init").write_text(self._init(programs, image_archive))
+        (self._folder / "init").write_text(self._init(programs))
 
     # -- power ---------------------------------------------------------------------------------------------------------
 
@@ -52,14 +52,8 @@ class Node:
             "--kill-child",
         ]
         command = [*isolated, "sh", str(self._folder / "init")]
-        with self._log().open("ab") as log:
-            subprocess.Popen(
-                self._cgroups.command_in(f"{self.name}/init", network.command_in(self.network, command)),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+        in_network = network.command_in(self.network, command)
+        self._cgroups.start(f"{self.name}/init", in_network, self._log("init"))
 
     def kill(self) -> None:
         """Cut the power: nothing that the dying processes might still say gets out."""
@@ -113,7 +107,7 @@ class Node:
 
     # -- configuration -------------------------------------------------------------------------------------------------
 
-    def _log(self, daemon: str = "init") -> Path:
+    def _log(self, daemon: str) -> Path:
         return self._cluster_folder / f"log/{self.name}-{daemon}"
 
     def _kubelet_configuration(self) -> dict[str, object]:
@@ -176,7 +170,7 @@ runtime_type = "io.containerd.runc.v2"
             ],
         }
 
-    def _init(self, programs: Path, image_archive: Path) -> str:
+    def _init(self, programs: Path) -> str:
         """Return the script that runs as process 1: the node's own paths first, then its daemons."""
         credentials = self._cluster_folder / "credentials"
         kubelet = [
@@ -187,7 +181,6 @@ runtime_type = "io.containerd.runc.v2"
             f"--node-ip={network.node_address(self.number)}",
         ]
         proxy = proxy_command(programs, credentials / "proxy.kubeconfig", self.name)
-        ctr = "ctr --address /run/containerd/containerd.sock --namespace k8s.io"
         return f"""
 set -u
 hostname {self.name}
@@ -198,9 +191,7 @@ for path in {" ".join(DISK)}; do
   mount --bind {self._folder}/disk$path $path
 done
 containerd --config {self._folder}/containerd.toml >>{self._log("containerd")} 2>&1 &
-until {ctr} version >/dev/null 2>&1; do sleep 0.1; done
-imported={self._folder}/disk/images-are-there
-[ -e $imported ] || {{ {ctr} images import --no-unpack {image_archive} >/dev/null && touch $imported; }}
+until [ -S /run/containerd/containerd.sock ]; do sleep 0.1; done
 until [ -e {self._cluster_folder}/api-server-is-ready ]; do sleep 0.1; done
 {" ".join(kubelet)} >>{self._log("kubelet")} 2>&1 &
 {" ".join(proxy)} >>{self._log("proxy")} 2>&1 &
