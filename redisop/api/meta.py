@@ -16,7 +16,7 @@ class Meta(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    name: Annotated[str, Field(pattern=NAME_PATTERN, max_length=NAME_LENGTH)]
+    name: str
     namespace: str | None = None
     uid: str | None = None
     labels: dict[str, str] = Field(default_factory=dict)

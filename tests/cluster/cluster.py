@@ -60,7 +60,6 @@ class Cluster:
         self.folder = Path("/var/tmp") / self.id
         self.kubeconfig = self.folder / "credentials/admin.kubeconfig"
         self.nodes = [f"n{number}" for number in range(1, nodes + 1)]
-        self._node_lost_after = node_lost_after
         self._api_server_arguments = [
             f"--default-not-ready-toleration-seconds={evict_after}",
             f"--default-unreachable-toleration-seconds={evict_after}",
@@ -87,7 +86,8 @@ class Cluster:
     def up(self) -> None:
         """Start the cluster and return when all nodes are Ready. What was there under its name is removed first.
 
-        Raises RuntimeError when a running process uses a cluster of this name, or when something does not start.
+        Raises RuntimeError when a running process uses a cluster of this name, RuntimeError or AssertionError when
+        something does not start: all that did is then left to be looked at, until the next start.
         """
         if os.geteuid() != 0:
             raise RuntimeError("a test cluster needs root: it makes network namespaces, mounts and control groups")
@@ -164,6 +164,10 @@ class Cluster:
 
     # -- being inside --------------------------------------------------------------------------------------------------
 
+    def is_up(self) -> bool:
+        """Return whether a cluster of this name has been started, by whomever, and not been taken down."""
+        return Path("/run/netns", self.id).exists()
+
     def command_in(self, command: Sequence[str], node: str | None = None) -> list[str]:
         """Return ``command`` such that it runs in the network of ``node``, by default of the control plane.
 
@@ -188,7 +192,7 @@ class Cluster:
 
     @property
     def kubectl(self) -> Kubectl:
-        """kubectl as the administrator, in the namespace ``default``."""
+        """kubectl as the administrator, bound to no namespace."""
         prefix = self.command_in([])
         return Kubectl(binaries.ensure() / "kubectl", self.kubeconfig, self.folder / "kubectl-cache", prefix=prefix)
 
@@ -199,13 +203,13 @@ class Cluster:
 
     # -- parts ---------------------------------------------------------------------------------------------------------
 
-    def _node(self, name: str) -> Node:
-        if not re.fullmatch("n[1-9]", name):
-            raise ValueError(f"{name!r} is no node: they are called n1 to n9")
-        return Node(int(name[1:]), self.id, self.folder, self._cgroups)
-
     def _nodes(self) -> list[Node]:
-        return [self._node(name) for name in self.nodes]
+        return [Node(int(name[1:]), self.id, self.folder, self._cgroups) for name in self.nodes]
+
+    def _node(self, name: str) -> Node:
+        if not re.fullmatch("n[1-9]", name) or not (self.folder / name).is_dir():
+            raise ValueError(f"the cluster {self.name!r} has no node {name!r}")
+        return Node(int(name[1:]), self.id, self.folder, self._cgroups)
 
     def _break(self, name: str) -> Node:
         self._broken.add(name)
@@ -266,6 +270,7 @@ class Cluster:
                 f"--cluster-cidr={network.PODS}",
                 "--node-cidr-mask-size=24",
                 "--node-monitor-period=2s",
+                f"--flex-volume-plugin-dir={self.folder}/volume-plugins",
                 *self._controller_manager_arguments,
             ],
             "scheduler": [],

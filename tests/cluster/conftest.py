@@ -14,12 +14,13 @@ For each test
                    ``.wait_for("two pods", lambda: …, seconds)``
 - ``pods``         ``.wait_until_ready(*names)``, ``.are_ready(*names)``, ``.address(name)``, ``.node(name)``,
                    ``.restarts(name)``, ``.delete(name, force=False)``, ``.kill_container(name)``
-- ``redis_cli``    ``redis_cli("my-redis-0", "GET", "key")``, ``redis_cli("svc/my-redis-master", …)``, ``.info(target)``,
+- ``redis_cli``    ``redis_cli("my-redis-0", "GET", "key")`` or ``("svc/my-redis-master", …)``, ``.info(target)``,
                    ``.client(target)`` for redis-py; the password is that of the Secret which the pod mounts
 - ``writer``       ``w = writer("svc/my-redis-master", rate=100)``; then ``w.stop()``, ``w.longest_gap(since)``,
                    ``w.lost(client.keys())``
 
-Tests marked ``full`` run with ``--full`` only. A failed test shows pods, events and logs of its namespace.
+Tests marked ``full`` run with ``--full`` only. A failed test shows pods, events and logs of its namespace. Tests in
+other folders that want ``api_server`` import it from here.
 """
 
 import re

@@ -3,8 +3,8 @@
 Redis comes in the layout of the official image, in both of its flavours, since boot scripts meet two userlands:
 ``redis:7.0-alpine`` has busybox, ``redis:7.0`` and ``redis:7.0-bookworm`` have the programs of Debian's own base image
 (dash, coreutils, mawk, …; no busybox, no procps). No image has a program that the real one lacks: Perl and apt are
-left out of Debian's. Known differences: Debian's busybox takes its applets before what is on PATH, the
-C library of both flavours is Debian's, and the redis-cli of 8.2 is that of 7.0.
+left out of Debian's. Known differences: the busybox is Debian's and lacks some programs of Alpine's, the C library of
+both flavours is Debian's, and the redis-cli of 8.2 is that of 7.0.
 """
 
 import hashlib
@@ -21,13 +21,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tests import redis_servers
+from tests.cluster import packages
 from tests.cluster.cache import cached, digest
 
 PAUSE = "localhost/pause:1"
 EXPORTER = "docker.io/oliver006/redis_exporter:v1.74.0"
 ARCHITECTURE = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
 PROGRAMS = Path(__file__).with_name("programs")
-BUSYBOX = Path("/bin/busybox")
 
 # What Debian's base image installs, less apt, dpkg, debconf, gpgv, Perl and what has no programs.
 DEBIAN_PACKAGES = """
@@ -35,7 +35,7 @@ bash bsdutils coreutils dash debianutils diffutils findutils grep gzip hostname 
 passwd sed sysvinit-utils tar util-linux
 """
 
-# Busybox programs of the Alpine base image; Debian's busybox has others besides.
+# Busybox programs of the Alpine base image. Debian's busybox has others besides, which are left out, and lacks some.
 ALPINE_APPLETS = """
 [ [[ arch ash awk base64 basename bc bunzip2 bzcat bzip2 cal cat chgrp chmod chown chroot cksum clear cmp comm cp cpio
 crontab cut date dc dd df diff dirname dmesg dnsdomainname dos2unix du echo egrep env expand expr factor fallocate
@@ -75,7 +75,7 @@ exec "$@"
 def ensure() -> Path:
     """Return a containerd's root folder in which all images are unpacked; needs the packages of ``packages.py``."""
     versions = subprocess.run(
-        ["dpkg-query", "--show", "busybox-static", "libc6", *DEBIAN_PACKAGES.split()], check=True, capture_output=True
+        ["dpkg-query", "--show", "libc6", *DEBIAN_PACKAGES.split()], check=True, capture_output=True
     ).stdout
     sources = [Path(__file__), *sorted(PROGRAMS.glob("*.c"))]
     redis = [find(version) for version in redis_servers.VERSIONS for find in (redis_servers.server, redis_servers.cli)]
@@ -255,8 +255,12 @@ def _alpine() -> Layer:
     layer = Layer()
     for folder in ("sbin", "usr/bin", "usr/sbin"):
         layer.link(folder, "/bin")
-    layer.file("bin/busybox", BUSYBOX.read_bytes(), 0o755)
-    there = subprocess.run([BUSYBOX, "--list"], check=True, capture_output=True, text=True).stdout.split()
+    with tempfile.TemporaryDirectory() as folder:
+        # Not busybox-static: the shell of that one takes its own programs before, and without, what is on PATH.
+        packages.unpack("busybox", Path(folder))
+        busybox = Path(folder, "bin/busybox")
+        layer.program("bin/busybox", busybox)
+        there = subprocess.run([busybox, "--list"], check=True, capture_output=True, text=True).stdout.split()
     for applet in sorted(set(ALPINE_APPLETS.split()).intersection(there)):
         layer.link(f"bin/{applet}", "busybox")
     for folder in ("lib", "lib64"):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 POLL_SECONDS = 0.25
+PATIENCE_SECONDS = 60
 
 
 class Kubectl:
@@ -41,9 +42,15 @@ class Kubectl:
         assert done.returncode == 0, f"kubectl {' '.join(arguments)} failed:\n{done.stdout}{done.stderr}"
         return done.stdout
 
-    def run(self, *arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
-        """Run kubectl and return how it ended, for tests of its exit code and messages."""
-        return subprocess.run(self.command(*arguments), input=stdin or "", capture_output=True, text=True)
+    def run(
+        self, *arguments: str, stdin: str | None = None, seconds: float = PATIENCE_SECONDS
+    ) -> subprocess.CompletedProcess[str]:
+        """Run kubectl and return how it ended, for tests of its exit code and messages; 124 is for no end in time."""
+        command = self.command(*arguments)
+        try:
+            return subprocess.run(command, input=stdin or "", capture_output=True, text=True, timeout=seconds)
+        except subprocess.TimeoutExpired:  # as `exec` and `logs` do on a node that is frozen
+            return subprocess.CompletedProcess(command, 124, "", f"no answer within {seconds:g} s\n")
 
     def command(self, *arguments: str) -> list[str]:
         """Return the whole command, for a process of one's own."""
@@ -92,9 +99,9 @@ class Kubectl:
             self("get", "events", "--sort-by=.lastTimestamp", check=False),
         ]
         for pod in self("get", "pods", "--output=name", check=False).split():
-            for when in ((), ("--previous",)):
-                said = self("logs", pod, "--all-containers", "--prefix", "--tail=25", *when, check=False)
-                parts += [f"--- {pod} {' '.join(when)}\n{said}"] if "previous terminated container" not in said else []
+            for lines in (("--tail=25",), ("--tail=25", "--previous")):
+                said = self.run("logs", pod, "--all-containers", "--prefix", *lines, seconds=10)
+                parts.append(f"--- {pod} {' '.join(lines)}\n{said.stdout or said.stderr}")
         return "\n".join(parts)
 
 

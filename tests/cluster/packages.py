@@ -7,9 +7,9 @@ from pathlib import Path
 
 # What shows that a package is there: a program's name, or a path.
 PACKAGES = {
-    "busybox-static": "/bin/busybox",
     "containerd": "containerd",
     "containernetworking-plugins": "/usr/lib/cni/bridge",
+    "binutils": "strip",
     "gcc": "gcc",
     "iproute2": "ip",
     "iptables": "iptables",
@@ -45,13 +45,26 @@ def ensure() -> None:
             SERVICE_POLICY.unlink()
 
 
+def unpack(package: str, folder: Path) -> None:
+    """Unpack the files of a Debian package into ``folder`` without installing it."""
+    download = ["download", "--option=APT::Sandbox::User=root", package]  # who else could not write to the folder
+    try:
+        _apt_get(*download, folder=folder)
+    except RuntimeError:  # there are no lists of packages yet, or they are old
+        _apt_get("update")
+        _apt_get(*download, folder=folder)
+    [archive] = folder.glob(f"{package}_*.deb")
+    subprocess.run(["dpkg-deb", "--extract", archive, folder], check=True)
+
+
 def _is_there(proof: str) -> bool:
     return Path(proof).exists() if proof.startswith("/") else bool(shutil.which(proof, path=PATH))
 
 
-def _apt_get(*arguments: str) -> None:
+def _apt_get(*arguments: str, folder: Path | None = None) -> None:
     done = subprocess.run(
         ["apt-get", "--quiet", *arguments],
+        cwd=folder,
         env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
         stdin=subprocess.DEVNULL,
         capture_output=True,

@@ -48,11 +48,15 @@ class Pods:
 
     def kill_container(self, name: str, process: str = "redis-server") -> None:
         """End ``process`` of the pod with SIGKILL, as the kernel does when memory runs out."""
+        for number in self.processes(name, process):
+            os.kill(number, signal.SIGKILL)
+
+    def processes(self, name: str, process: str = "redis-server") -> list[int]:
+        """Return the numbers that the pod's processes called ``process`` have on this machine."""
         uid = self._kubectl.get("pod", name)["metadata"]["uid"]
         found = [number for number in _processes_called(process) if uid in _control_groups(number)]
         assert found, f"no process {process} runs in pod {name}"
-        for number in found:
-            os.kill(number, signal.SIGKILL)
+        return found
 
 
 def _is_ready(pod: dict[str, Any]) -> bool:

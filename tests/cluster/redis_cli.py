@@ -6,6 +6,8 @@ import subprocess
 from typing import Any
 
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from tests import redis_servers
 from tests.cluster.cluster import Cluster
@@ -43,12 +45,14 @@ class RedisCli:
         lines = self(target, "INFO", section).splitlines()
         return dict(line.rstrip("\r").split(":", 1) for line in lines if ":" in line)
 
-    def client(self, target: str) -> redis.Redis:
-        """Return a redis-py client; it is closed after the test."""
+    def client(self, target: str, seconds: float = SECONDS) -> redis.Redis:
+        """Return a redis-py client that waits ``seconds`` for an answer; it is closed after the test."""
         client = redis.Redis(
             host=self.address(target),
             password=self.password(target),
-            socket_timeout=SECONDS,
+            socket_timeout=seconds,
+            socket_connect_timeout=seconds,
+            retry=Retry(NoBackoff(), 0),
             decode_responses=True,
         )
         self._clients.append(client)

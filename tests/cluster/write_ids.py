@@ -27,7 +27,6 @@ def main() -> None:
         socket_timeout=SOCKET_SECONDS,
         socket_connect_timeout=SOCKET_SECONDS,
         retry=Retry(NoBackoff(), 0),
-        single_connection_client=False,
     )
     with open(path, "a", buffering=1) as log:
         due = time.monotonic()

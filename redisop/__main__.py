@@ -1,0 +1,5 @@
+"""`python -m redisop`."""
+
+from redisop.cli import main
+
+main()

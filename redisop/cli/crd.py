@@ -1,0 +1,21 @@
+"""`redisop crd`."""
+
+from __future__ import annotations
+
+import click
+
+from redisop.api.crd import crd
+from redisop.cli.options import format_option
+from redisop.cli.output import put_manifest
+
+
+@click.command()
+@format_option("yaml", "json")
+def command(output: str) -> None:
+    """Print the CustomResourceDefinition of Redis.
+
+    \b
+    Install it:
+        redisop crd | kubectl apply --server-side -f -
+    """
+    put_manifest(crd(), output)

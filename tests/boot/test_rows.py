@@ -1,0 +1,279 @@
+"""What must hold without an operator: fresh instances, crashes, restarts, deletions, and who may not lead.
+
+Under AOF a home that led last leads again. A dump holds everything only after an orderly stop. Without persistence a
+home that restarts is blank, and holds as long as anybody else has data.
+"""
+
+from contextlib import suppress
+
+import pytest
+import redis
+
+from tests.boot.conftest import Boot
+from tests.boot.instance import NO_ANSWER, Instance, until
+from tests.boot.setups import Setup, matrix
+
+NEWER_ELSEWHERE = "has data and this one has none|is ahead of this one|cannot tell whether"
+ALL = {"db0": 41}  # two times twenty writes, and `seq`
+
+
+def written(instance: Instance) -> None:
+    """Write forty entries, and let a dump-keeping home have a dump of the first twenty."""
+    assert instance.write() == 20
+    if instance.setup.persistence == "rdb":
+        instance.call(instance.home, "SAVE")
+    assert instance.write() == 20
+
+
+@matrix()
+def test_in_a_fresh_instance_home_leads_and_the_others_follow(prepare: Boot, setup: Setup) -> None:
+    instance = prepare(setup)
+    instance.start()
+    instance.await_primary()
+    written(instance)
+    until(instance.converged, "all have what was written", instance)
+
+
+@matrix()
+def test_home_that_crashes_leads_again_only_with_a_log(serving: Boot, setup: Setup) -> None:
+    instance = serving(setup)
+    written(instance)
+    instance.kill(0)
+    instance.start(0)
+    if setup.persistence == "aof":
+        instance.await_primary()
+    else:
+        instance.await_hold(NEWER_ELSEWHERE)
+    assert instance.keys(1) == ALL
+
+
+@matrix()
+def test_home_that_was_stopped_in_order_leads_again_unless_it_keeps_nothing(serving: Boot, setup: Setup) -> None:
+    instance = serving(setup)
+    written(instance)
+    assert instance.terminate(0) == {0: 0}
+    instance.start(0)
+    if setup.persistence == "none":
+        instance.await_hold(NEWER_ELSEWHERE)
+    else:
+        instance.await_primary()
+    assert instance.keys(1) == ALL
+
+
+@matrix()
+def test_home_whose_pod_was_deleted_is_followed_at_its_new_address(serving: Boot, setup: Setup) -> None:
+    instance = serving(setup)
+    written(instance)
+    instance.delete(0)
+    instance.start(0)
+    if setup.persistence == "none":
+        instance.await_hold(NEWER_ELSEWHERE)
+    else:
+        instance.await_primary()
+        assert instance.info(1)["master_host"] == instance.address[0] != instance.block.address(0, 0)
+    assert instance.keys(1) == ALL
+
+
+@matrix()
+def test_a_replica_that_crashed_follows_again(serving: Boot, setup: Setup) -> None:
+    instance = serving(setup)
+    written(instance)
+    instance.kill(1)
+    instance.write()
+    instance.start(1)
+    instance.await_primary()
+
+
+@matrix()
+def test_a_replica_that_was_deleted_follows_again(serving: Boot, setup: Setup) -> None:
+    instance = serving(setup)
+    written(instance)
+    instance.delete(1)
+    instance.lose_volume(1)
+    instance.write()
+    instance.start(1)
+    instance.await_primary()
+
+
+@matrix()
+def test_a_replica_that_is_new_after_scaling_up_follows(serving: Boot, setup: Setup) -> None:
+    instance = serving(setup)
+    written(instance)
+    instance.scale(setup.members + 1)
+    instance.await_primary()
+    assert instance.keys(setup.members) == ALL
+
+
+@matrix()
+def test_all_members_that_crashed_at_once_serve_what_home_keeps(serving: Boot, setup: Setup) -> None:
+    instance = serving(setup)
+    written(instance)
+    members = range(setup.members)
+    if setup.persistence == "rdb":
+        for member in members:
+            instance.call(member, "SAVE")
+    instance.kill(*members)
+    instance.start()
+    instance.await_primary()
+    assert instance.keys(0) == ({} if setup.persistence == "none" else ALL)
+
+
+@matrix()
+def test_all_members_that_were_deleted_at_once_serve_what_home_keeps(serving: Boot, setup: Setup) -> None:
+    instance = serving(setup)
+    written(instance)
+    instance.delete(*range(setup.members))
+    instance.start()
+    instance.await_primary()
+    assert instance.keys(0) == ({} if setup.persistence == "none" else ALL)
+
+
+@matrix(persistence=["rdb"])
+def test_home_whose_dump_is_older_than_a_replicas_holds(serving: Boot, setup: Setup) -> None:
+    instance = serving(setup)
+    written(instance)
+    for member in range(1, setup.members):
+        instance.call(member, "SAVE")
+    instance.kill(*range(setup.members))
+    instance.start()
+    instance.await_hold("is ahead of this one")
+    assert instance.keys(1) == ALL
+
+
+@matrix()
+def test_home_holds_while_a_member_is_missing(serving: Boot, setup: Setup) -> None:
+    instance = serving(setup)
+    written(instance)
+    missing = setup.members - 1
+    instance.terminate(*range(setup.members))
+    instance.start(*range(missing))
+    instance.await_hold(f"member {missing} does not answer")
+    instance.start(missing)
+    instance.await_primary()
+
+
+@matrix()
+def test_home_holds_while_a_member_is_frozen(serving: Boot, setup: Setup) -> None:
+    instance = serving(setup)
+    written(instance)
+    frozen = setup.members - 1
+    instance.terminate(*range(setup.members))
+    instance.start(frozen)
+    until(lambda: instance.answers(frozen), "it is up", instance)
+    instance.freeze(frozen)
+    instance.start()
+    instance.await_hold(f"member {frozen} does not answer")
+    instance.thaw(frozen)
+    instance.await_primary()
+
+
+@matrix(persistence=["rdb", "aof"])
+def test_home_holds_while_a_member_is_loading(serving: Boot, setup: Setup) -> None:
+    instance = serving(setup)
+    instance.write(100)
+    instance.terminate(*range(setup.members))
+    slow = setup.members - 1
+    configuration = instance.file(slow, "etc", "redis.conf")
+    configuration.write_text(configuration.read_text() + "\nkey-load-delay 80000\nloading-process-events-interval-bytes 1024\n")
+    instance.start(slow)
+    until(lambda: instance.loads(slow), "it loads", instance)
+    instance.start()
+    until(lambda: "does not answer, or is loading" in (instance.hold(0) or ""), "home holds", instance)
+    assert instance.loads(slow)
+    assert instance.primaries() == []
+    instance.await_primary()
+
+
+@matrix()
+def test_home_whose_volume_was_lost_holds_though_the_others_have_keys_in_other_databases_only(
+    serving: Boot, setup: Setup
+) -> None:
+    instance = serving(setup)
+    with instance.client(0) as client:
+        client.execute_command("SELECT", 5)
+        client.set("only", "here")
+        client.wait(setup.members - 1, 500)
+    instance.delete(0)
+    instance.lose_volume(0)
+    instance.start(0)
+    instance.await_hold("has data and this one has none")
+    assert instance.keys(1) == {"db5": 1}
+
+
+@matrix(persistence=["aof"])
+def test_flushed_data_do_not_come_back_with_a_member_that_was_down(serving: Boot, setup: Setup) -> None:
+    instance = serving(setup, may_lose=True)
+    written(instance)
+    absent = setup.members - 1
+    instance.kill(absent)
+    instance.call(0, "FLUSHALL")
+    instance.kill(0)
+    instance.start()
+    instance.await_hold(f"member {absent} has data and this one has none")
+    assert instance.keys(0) == {}
+
+
+@matrix()
+def test_after_a_move_of_home_nobody_leads_until_all_mounted_files_agree(serving: Boot, setup: Setup) -> None:
+    instance = serving(setup)
+    written(instance)
+    switch_over(instance, 1, lagging=(0,))
+    until(lambda: instance.fact(1) == "primary 1" and instance.fact(0) == "replica", "both wrote down what they are", instance)
+    instance.terminate(*range(setup.members))
+    instance.start()
+    instance.await_hold("member 0 does not take member 1 for home")
+    assert "member 1 does not take member 0 for home" in (instance.hold(0) or "")
+    instance.mount()
+    instance.await_primary()
+    assert instance.keys(1) == ({} if setup.persistence == "none" else ALL)
+
+
+@matrix(persistence=["aof"])
+def test_home_that_crashed_before_its_log_was_rewritten_after_a_sync_holds(serving: Boot, setup: Setup) -> None:
+    instance = serving(setup, conf="rdb-key-save-delay 0")
+    instance.write()
+    instance.call(1, "CONFIG", "SET", "rdb-key-save-delay", 200_000)
+    until(lambda: rewrites_slowly(instance, 1), "member 1 writes its log anew after a full sync", instance)
+    switch_over(instance, 1)
+    instance.write()
+    assert instance.info(1)["aof_rewrite_in_progress"] == 1
+    kept = instance.keys(0)
+    instance.kill(1)
+    instance.start(1)
+    instance.await_hold(NEWER_ELSEWHERE)
+    assert instance.keys(0) == kept == ALL
+
+
+@matrix()
+def test_with_policy_available_a_blank_home_leads(serving: Boot, setup: Setup) -> None:
+    instance = serving(setup, policy="Available", may_lose=True)
+    written(instance)
+    instance.delete(0)
+    instance.lose_volume(0)
+    instance.start(0)
+    instance.await_primary()
+    assert instance.keys(1) == {}
+
+
+def rewrites_slowly(instance: Instance, member: int) -> bool:
+    """Give `member` a full sync, again and again until one has left it with a rewrite of its log under way."""
+    with suppress(*NO_ANSWER):
+        info = instance.info(member)
+        if info["master_link_status"] == "up" and info["aof_rewrite_in_progress"]:
+            return True
+        if info["master_link_status"] == "up" and not info["aof_rewrite_scheduled"]:
+            instance.call(member, "REPLICAOF", "NO", "ONE")  # its history ends here: following again is a full sync
+            instance.call(member, "SET", "stray", "1")
+            instance.call(member, "REPLICAOF", instance.address[instance.home], 6379)
+    return False
+
+
+def switch_over(instance: Instance, to: int, *, lagging: tuple[int, ...] = ()) -> None:
+    """Move the primary as an operator does, without its verification; the mounted files of `lagging` stay old."""
+    old = instance.home
+    instance.move_home(to, lagging=lagging)
+    instance.call(old, "REPLICAOF", "127.0.0.1", 1)
+    instance.call(to, "REPLICAOF", "NO", "ONE")
+    for member in range(instance.members):
+        if member != to:
+            instance.call(member, "REPLICAOF", instance.address[to], 6379)
