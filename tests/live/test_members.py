@@ -175,6 +175,13 @@ def test_a_busy_member_is_alive(members, version):
         assert "redisop" in names(process)
 
 
+def info_of(process):
+    """The reply to INFO, as it comes."""
+    with socket.create_connection((process.address, process.port)) as connection:
+        connection.sendall(b"INFO\r\n")
+        return connection.recv(65536)
+
+
 def run_for_ever(process):
     with socket.create_connection((process.address, process.port)) as connection:
         connection.sendall(b"EVAL 'while true do end' 0\r\n")
@@ -446,11 +453,15 @@ def test_a_secret_in_a_command_comes_out_nowhere(members, lone):
     for command in [("CONFIG", "SET", "requirepass", "canary", "odd"), ("AUTH", "canary", "a", "b")]:
         refusal = members.command(target(lone.address, lone.port), vitals.identity, command)
         assert refusal.sentence.endswith(": ERR")
-    with listening(hostile.echoing(b"-ERR ", b"\r\n")) as port:
-        refusal = members.command(
-            target("127.0.0.1", port), vitals.identity, ("CONFIG", "SET", "requirepass", "canary")
-        )
-    assert "canary" not in refusal.sentence
+    with listening(hostile.echoing(info_of(lone), b"-WHAT ")) as port:
+        stranger = target("127.0.0.1", port)
+        told = [
+            members.command(stranger, vitals.identity, command).sentence
+            for command in [("CONFIG", "SET", "requirepass", "canary"), ("CONFIG", "SET", "maxmemory", "1")]
+        ]
+    assert told[0].endswith("refused CONFIG SET: WHAT")
+    assert "canary" not in told[0]
+    assert "$9 maxmemory" in told[1]
 
 
 def test_a_frozen_member_is_sent_no_command(members, lone):
