@@ -87,7 +87,9 @@ class Denied(Failure):
     """Admission said no: a quota, a webhook, a policy. `reason` is what it said."""
 
     def __init__(self, key: Key, reason: str) -> None:
-        super().__init__(key, f"the cluster's admission does not let this in: {reason}")
+        super().__init__(
+            key, f"the cluster's admission does not let this in: {reason}; meet that rule, or have it changed"
+        )
         self.reason = reason
 
 

@@ -7,7 +7,6 @@ object, kind or namespace, and a 500 may be a field that the kind does not have,
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
@@ -40,6 +39,7 @@ LONGEST_QUOTE: Final = 400
 _WITHHELD: Final = "(its words are withheld, they may hold a value)"
 _NO_RIGHT: Final = re.compile(r'User "(.*?)" cannot (\S+) resource "(\S+?)" .*?(?:in the namespace "(.*?)"|scope)')
 _NEVER_VALID: Final = re.compile(r"failed to (create typed|convert new) ")
+_DENIED: Final = re.compile("denied (the )?request")  # a webhook, with any code it likes, or a policy
 _MANAGER: Final = re.compile(r'conflict with "((?:[^"\\]|\\.)*)"')
 
 
@@ -66,10 +66,13 @@ class Status(msgspec.Struct, frozen=True):
 
 
 def failure(request: Request, code: int, headers: Mapping[str, str], body: bytes) -> Failure:
-    """Return what an answer that is no success (its HTTP status `code` is 300 or above) means for `request`."""
-    try:
+    """Return what an answer that is no success (its HTTP status `code` is 300 or above) means for `request`.
+
+    Raises msgspec.DecodeError for JSON that is not whole: nothing may be concluded from half an answer.
+    """
+    if headers.get("Content-Type", "").startswith("application/json"):
         status = msgspec.json.decode(body, type=Status)
-    except msgspec.DecodeError:  # of a proxy on the way, or of the server itself where it has no such path
+    else:  # of a proxy on the way, or of the server itself where it has no such path
         status = Status(message=" ".join(body.decode(errors="replace").split()))
     asked = headers.get("Retry-After", "")
     retry_after = float(asked) if asked.isdecimal() else status.details.retryAfterSeconds
@@ -104,7 +107,7 @@ def _forbidden(request: Request, status: Status) -> Failure | None:
 
 
 def _denied(request: Request, status: Status) -> Failure | None:
-    if status.code != 403 and "denied the request" not in status.message:
+    if status.code != 403 and not _DENIED.search(status.message):
         return None
     prefix, found, reason = status.message.partition("is forbidden: ")
     return Denied(request.key, _quote(request, reason if found else prefix))
@@ -143,9 +146,10 @@ def _already_exists(request: Request, status: Status) -> Failure | None:
 
 def _conflict(request: Request, status: Status) -> Failure | None:
     owned = tuple(
-        Owned(match[1] if (match := _MANAGER.search(cause.message)) else "another manager", cause.field)
+        Owned(re.sub(r"\\(.)", r"\1", match[1]) if match else "somebody", cause.field)
         for cause in status.details.causes
         if cause.reason == "FieldManagerConflict"
+        for match in [_MANAGER.search(cause.message)]
     )
     return Conflict(request.key, owned) if owned else None
 
@@ -223,5 +227,5 @@ def _secret_values(manifest: Manifest | None) -> Iterator[str]:
         yield value
         try:
             yield base64.b64decode(value, validate=True).decode()
-        except (binascii.Error, UnicodeDecodeError):
+        except ValueError:
             continue

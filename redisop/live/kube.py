@@ -41,7 +41,6 @@ EVENT: Final = names.Kind("events.k8s.io/v1", "Event", "events")
 KINDS: Final = {kind.kind: kind for kind in (*names.KINDS, names.POD, names.CLAIM, names.REDIS, EVENT)}
 PIECE: Final = 1 << 16
 CREATED: Final = 201
-WATCH_GRACE: Final = 30.0  # what the server may take to end a watch, its last bookmark included
 _STRICT: Final = {"fieldValidation": "Strict"}
 _OWN: Final = _STRICT | {"fieldManager": names.FIELD_MANAGER}
 _OWN_STATUS: Final = _STRICT | {"fieldManager": names.STATUS_MANAGER, "force": "true"}
@@ -194,9 +193,7 @@ class Kube:
             "timeoutSeconds": str(seconds),
         }
         request = _collection("watch", kind, namespace, selector, query)
-        response = self._insist(
-            request, lambda login, left: self._session.stream(login, request, left, seconds + WATCH_GRACE)
-        )
+        response = self._insist(request, lambda login, left: self._session.stream(login, request, left, seconds))
         try:
             for line in lines(iter(partial(response.read1, PIECE), b"")):
                 event = msgspec.json.decode(line)

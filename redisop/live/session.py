@@ -103,14 +103,14 @@ class Session:
         except (HTTPError, msgspec.DecodeError) as error:
             raise unanswered(login, request, error) from error
 
-    def stream(self, login: Login, request: Request, left: float, silence: float) -> BaseHTTPResponse:
-        """Do the same, but leave the body to be read by the caller, who must close it, with waits up to `silence`."""
+    def stream(self, login: Login, request: Request, left: float, seconds: float) -> BaseHTTPResponse:
+        """Do the same, but leave the body, which the server ends after `seconds`, to the caller to read and close."""
         try:
-            return self._send(login, request, left, silence)
-        except HTTPError as error:
+            return self._send(login, request, left, seconds)
+        except (HTTPError, msgspec.DecodeError) as error:
             raise unanswered(login, request, error) from error
 
-    def _send(self, login: Login, request: Request, left: float, silence: float | None = None) -> BaseHTTPResponse:
+    def _send(self, login: Login, request: Request, left: float, seconds: float | None = None) -> BaseHTTPResponse:
         with self._lock:
             self.requests += 1
         wait = min(self._request_timeout, left)
@@ -120,8 +120,8 @@ class Session:
             login.url(request.target),
             body=msgspec.json.encode(request.manifest) if request.manifest else None,
             headers=headers | ({"Content-Type": request.content_type} if request.manifest else {}),
-            timeout=urllib3.Timeout(connect=min(CONNECT_TIMEOUT, wait), read=silence or wait),
-            preload_content=silence is None,
+            timeout=urllib3.Timeout(connect=min(CONNECT_TIMEOUT, wait), read=wait + (seconds or 0.0)),
+            preload_content=seconds is None,
             redirect=False,
             retries=False,
         )
