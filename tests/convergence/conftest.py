@@ -1,0 +1,67 @@
+"""Fixtures for tests on a real API server, which starts in some seconds and needs no root.
+
+- ``api_server``  etcd and kube-apiserver, for the session: ``.kubectl``, ``.kubeconfig``, ``.url``, ``.credentials``
+- ``kubectl``     bound to a fresh namespace, ``kubectl.namespace``
+- ``proxy``       a `FaultProxy` before the API server
+- ``clock``       a `FakeClock`
+- ``kube``        a client through ``proxy`` whose retries wait on ``clock``
+"""
+
+import secrets
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from redisop.live.kube import Kube
+from redisop.live.kubeconfig import access
+from redisop.live.session import Session
+from tests.cluster.api_server import ApiServer
+from tests.cluster.kubectl import Kubectl
+from tests.convergence.clock import FakeClock
+from tests.convergence.fault_proxy import FaultProxy
+
+ADMIN_TOKEN = "admin-token"
+
+
+@pytest.fixture(scope="session")
+def api_server() -> Iterator[ApiServer]:
+    with ApiServer() as server:
+        yield server
+
+
+@pytest.fixture
+def kubectl(api_server: ApiServer) -> Kubectl:
+    name = f"t-{secrets.token_hex(4)}"
+    api_server.kubectl("create", "namespace", name)
+    return api_server.kubectl.in_namespace(name)
+
+
+@pytest.fixture(autouse=True)
+def _no_foreign_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proxy that this machine needs to get out does not lead to loopback."""
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+@pytest.fixture
+def proxy(api_server: ApiServer) -> Iterator[FaultProxy]:
+    with FaultProxy(api_server.url, api_server.credentials.authority) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def kube(proxy: FaultProxy, clock: FakeClock, tmp_path: Path) -> Kube:
+    return client(proxy.kubeconfig(tmp_path, ADMIN_TOKEN), clock)
+
+
+def client(kubeconfig: Path, clock: FakeClock, request_timeout: float = 60.0, page: int = 500) -> Kube:
+    """Return a client that waits between its tries on `clock`."""
+    return Kube(Session(partial(access, str(kubeconfig), None), request_timeout), page, clock)
