@@ -71,11 +71,15 @@ class Members(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one pass did and said. `settled` says that there is nothing left to do or to wait for."""
+    """What one pass did and said.
+
+    `action` is what was done, `step` what is most urgent now; `settled` says that there is nothing left to wait for.
+    """
 
     redis: Redis
     changes: tuple[Change, ...]
     action: Action | None
+    step: Action | Hold | None
     holds: tuple[Hold, ...]
     failures: tuple[Failure, ...]
     refusals: tuple[str, ...]
@@ -174,4 +178,4 @@ def _tell(
     if not dry_run and told != look.redis.status:
         kube.write_status(look.redis, told)
     settled = not failures and not refusals and told["phase"] in {"Running", "Hibernated", "Paused"}
-    return Outcome(look.redis, changes, action, look.holds, failures, refusals, told, settled)
+    return Outcome(look.redis, changes, action, look.step, look.holds, failures, refusals, told, settled)
