@@ -107,7 +107,13 @@ class _Member:
             self.uid, self.silent_since, self.silent_probes = target.uid, None, 0
         self.connection, self.password = exchange.connection, password
         vitals = Vitals(
-            pod=target.pod.name, ordinal=target.ordinal, uid=target.uid, address=target.address, previous=self.answered
+            namespace=target.pod.namespace,
+            pod=target.pod.name,
+            ordinal=target.ordinal,
+            uid=target.uid,
+            address=target.address,
+            port=target.port,
+            previous=self.answered,
         )
         if isinstance(info, Refusal):
             return self._refused(replace(vitals, trouble=info.trouble, sentence=info.sentence), exchange.began)

@@ -150,6 +150,8 @@ class Vitals(Info):
     ordinal: int
     uid: str
     address: str | None
+    port: int = names.REDIS_PORT
+    namespace: str | None = None
     trouble: Trouble | None = None
     sentence: str = ""
     silent_seconds: float | None = None
@@ -165,6 +167,11 @@ class Vitals(Info):
     def alive(self) -> bool:
         """Redis replied, be it with an error."""
         return self.answered or self.trouble in _SAID_BY_REDIS
+
+    @property
+    def target(self) -> Target:
+        """Where it was asked."""
+        return Target(Key("Pod", self.namespace, self.pod), self.ordinal, self.uid, self.address, self.port)
 
     @property
     def identity(self) -> Identity | None:

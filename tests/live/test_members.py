@@ -74,6 +74,7 @@ def test_all_members_say_who_they_are_by_ordinal(members, trio):
     assert [first.parked, second.parked, third.parked] == [False, False, True]
     assert (second.primary_host, second.primary_port, second.link) == (trio[0].address, trio[0].port, "up")
     assert [first.uid, first.address, first.trouble, first.sentence] == ["uid-0", "127.0.0.1", None, ""]
+    assert [each.target for each in (first, second, third)] == targets(trio)
     assert [each.run_id for each in (first, second, third)] == [each.client.info()["run_id"] for each in trio]
 
 
