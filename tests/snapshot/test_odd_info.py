@@ -135,8 +135,9 @@ def test_unknown_keys_are_not_no_keys():
 
 @pytest.mark.parametrize("offset", ["-1", "9223372036854775808", "99999999999999999999", "1e3", "0x10", " ", "１"])
 def test_an_impossible_offset_is_unknown_and_neither_blank_nor_a_position(offset):
-    info = parse_info(REPLICA.replace("slave_repl_offset:1400", f"slave_repl_offset:{offset}"))
-    assert (info.offset, info.position, info.blank) == (None, None, False)
+    empty = REPLICA.partition("db0:")[0]
+    info = parse_info(empty.replace("slave_repl_offset:1400", f"slave_repl_offset:{offset}"))
+    assert (info.keys, info.offset, info.position, info.blank) == (0, None, None, False)
 
 
 @pytest.mark.parametrize(
