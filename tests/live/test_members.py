@@ -146,6 +146,15 @@ def test_a_new_password_is_shown_anew_although_the_connection_stands(members, tr
     assert members.probe(targets(trio), b"another")[0].trouble is Trouble.WRONG_PASSWORD
 
 
+def test_a_password_that_was_wrong_is_shown_again_on_the_same_connection(members, lone):
+    where = [target(lone.address, lone.port)]
+    lone.client.config_set("requirepass", "old")
+    assert members.probe(where, b"new")[0].trouble is Trouble.WRONG_PASSWORD
+    lone.client.config_set("requirepass", "new")
+    assert members.probe(where, b"new")[0].answered
+    assert "redisop" in names(lone)
+
+
 def test_a_member_without_a_password_answers_whoever_shows_one(members, lone):
     (vitals,) = members.probe([target(lone.address, lone.port)], b"secret")
     assert vitals.answered
