@@ -5,7 +5,7 @@ from itertools import pairwise, repeat
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from redis._parsers import Encoder, _RESP2Parser
 from redis.connection import PythonRespSerializer
@@ -53,6 +53,7 @@ def read(data, cuts=()):
 
 
 @given(st.lists(st.binary() | st.integers() | st.text(), min_size=1).filter(lambda them: them[0] not in ("", b"")))
+@settings(deadline=None)
 def test_a_command_is_written_as_redis_py_writes_it(arguments):
     # redis-py takes a command's name apart at its spaces; ours is always in parts.
     name, *rest = arguments
@@ -60,7 +61,8 @@ def test_a_command_is_written_as_redis_py_writes_it(arguments):
     assert encode(name, *rest) == b"".join(PythonRespSerializer(6000, ENCODER.encode).pack(name, *rest))
 
 
-lines = st.binary(max_size=40).filter(lambda text: b"\r\n" not in text and not text.endswith(b"\r"))
+# redis-py waits for more where a line has a bare line feed, which Redis never sends.
+lines = st.binary(max_size=40).filter(lambda text: b"\n" not in text and not text.endswith(b"\r"))
 # Redis' own codes would make redis-py raise, or cut the code off.
 errors = lines.map(lambda text: b"-CODE " + text.hex().encode() + b"\r\n")
 scalars = st.one_of(
@@ -81,6 +83,7 @@ def depth(data):
 
 
 @given(st.lists(wire, max_size=4), st.data())
+@settings(deadline=None)
 def test_replies_are_read_as_redis_py_reads_them_however_they_are_cut(replies, data):
     whole = b"".join(replies)
     cuts = data.draw(st.lists(st.integers(0, len(whole)), max_size=10))
@@ -90,6 +93,7 @@ def test_replies_are_read_as_redis_py_reads_them_however_they_are_cut(replies, d
 @given(st.lists(st.one_of(wire, st.binary(max_size=30)), max_size=4).map(b"".join), st.data())
 @example(b"$3\r\nabcde", None)
 @example(b":1 \r\n", None)
+@settings(deadline=None)
 def test_whatever_comes_is_read_the_same_in_one_piece_and_byte_by_byte_or_is_an_error_both_times(whole, data):
     def outcome(cuts):
         parser, replies = Parser(), []
@@ -111,6 +115,7 @@ def plain_or_hex(reply):
 
 
 @given(st.binary(max_size=60))
+@settings(deadline=None)
 def test_where_ours_reads_something_redis_py_reads_the_same(whole):
     try:
         replies = read(whole)
