@@ -139,7 +139,11 @@ class Kube:
         return _manifest(self._ask(_single("create", manifest, _OWN)))
 
     def apply(self, manifest: Manifest, force: bool, dry_run: bool = False) -> Applied:
-        """Apply server-side; raise Conflict when others own what is to be set and `force` is off."""
+        """Apply server-side; raise Conflict when others own what is to be set and `force` is off.
+
+        `metadata.uid` and `metadata.resourceVersion` are preconditions: raises Stale where they do not hold. Only the
+        uid keeps an object that is gone from being made anew.
+        """
         query = _OWN | ({"force": "true"} if force else {}) | ({"dryRun": "All"} if dry_run else {})
         answer = self._ask(_single("patch", manifest, query, APPLY))
         return Applied(_manifest(answer), answer.code == CREATED)

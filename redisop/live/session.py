@@ -17,6 +17,7 @@ import msgspec
 import urllib3
 from urllib3.exceptions import (
     HTTPError,
+    InsecureRequestWarning,
     NameResolutionError,
     NewConnectionError,
     ProxyError,
@@ -54,6 +55,8 @@ class Login:
         self.access = access
         self._configuration = access.configuration
         self._configuration.keep_alive = True
+        if not self._configuration.verify_ssl:  # which the kubeconfig says in so many words
+            urllib3.disable_warnings(InsecureRequestWarning)
         self.pool: urllib3.PoolManager = RESTClientObject(self._configuration).pool_manager
 
     def url(self, target: str) -> str:
@@ -122,8 +125,7 @@ class Session:
             headers=headers | ({"Content-Type": request.content_type} if request.manifest else {}),
             timeout=urllib3.Timeout(connect=min(CONNECT_TIMEOUT, wait), read=wait + (seconds or 0.0)),
             preload_content=seconds is None,
-            redirect=False,
-            retries=False,
+            retries=False,  # nor redirects
         )
         if response.status >= 300:
             raise failure(request, response.status, response.headers, response.data)

@@ -136,6 +136,22 @@ def test_apply_creates_then_updates_then_does_nothing(kube: Kube, kubectl: Kubec
     assert kube.requests == 3
 
 
+def test_apply_holds_to_the_uid_and_the_version_that_it_names(kube: Kube, kubectl: Kubectl) -> None:
+    def manifest(**metadata: str) -> Manifest:
+        whole = config_map(kubectl, a="2")
+        return whole | {"metadata": whole["metadata"] | metadata}
+
+    other_uid = "00000000-0000-0000-0000-000000000000"
+    with pytest.raises(Stale):
+        kube.apply(manifest(uid=other_uid), force=True)
+    assert kubectl.list("configmap") == []
+    kubectl.apply(config_map(kubectl, a="1"))
+    for metadata in ({"uid": other_uid}, {"resourceVersion": "1"}):
+        with pytest.raises(Stale):
+            kube.apply(manifest(**metadata), force=True)
+    assert kubectl.get("configmap", "one")["data"] == {"a": "1"}
+
+
 def test_a_dry_run_tells_what_would_be_and_stores_nothing(kube: Kube, kubectl: Kubectl) -> None:
     told = kube.apply(config_map(kubectl, a="1"), force=True, dry_run=True)
     assert (told.created, told.manifest["data"]) == (True, {"a": "1"})
@@ -286,13 +302,6 @@ def test_a_watch_brings_bookmarks_to_go_on_from(kube: Kube, kubectl: Kubectl, ve
     assert bookmark.type == "BOOKMARK"
     kubectl("delete", "configmap", "a")
     assert seen_names(kube, kubectl, bookmark.manifest["metadata"]["resourceVersion"]) == [("DELETED", "a")]
-
-
-def test_a_watch_that_its_reader_leaves_is_closed(kube: Kube, kubectl: Kubectl, version: str) -> None:
-    events = kube.watch(CONFIG_MAP, kubectl.namespace, {"app": "redis"}, version, 600)
-    assert next(events).type == "ADDED"
-    events.close()  # type: ignore[attr-defined]
-    assert kube.get(key_of(kubectl, "a"))
 
 
 @pytest.mark.parametrize("size", [7, 1000])

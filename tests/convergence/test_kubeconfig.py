@@ -137,6 +137,13 @@ def test_a_kubeconfig_that_is_a_folder_is_told(tmp_path: Path) -> None:
         connect(str(tmp_path), None, 5)
 
 
+def test_a_kubeconfig_that_wants_no_trust_gets_none_and_no_warning(api_server: ApiServer, tmp_path: Path) -> None:
+    content = json.loads(api_server.kubeconfig.read_text())
+    content["clusters"][0]["cluster"] = {"server": api_server.url, "insecure-skip-tls-verify": True}
+    (tmp_path / "config").write_text(json.dumps(content))
+    assert connect(str(tmp_path / "config"), None, 60).get(SOME) is None
+
+
 def test_without_kubeconfig_and_outside_a_pod_it_is_said_where_was_looked(tmp_path: Path) -> None:
     with pytest.raises(NotConfigured, match=f"^no kubeconfig at {tmp_path}/home/.kube/config: name one"):
         connect(None, None, 5)
