@@ -165,7 +165,7 @@ class _Unreadable(Exception):
         self.right = right
 
 
-_CONTROL: Final = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_CONTROL: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 def _text(chunk: bytes, line: int) -> str:
@@ -379,16 +379,22 @@ def _number(text: str) -> str | int | float:
         base = _BASES[integer.lastgroup]
         value = int(integer[integer.lastgroup] if integer.lastgroup else digits, base)
         value = -value if integer.lastgroup and digits[0] == "-" else value
-        return value if -(2**63) <= value < 2**63 else float(value)
+        if -(2**63) <= value < 2**64:
+            return value if value < 2**63 else float(value)
     if _FLOAT.fullmatch(digits) and math.isfinite(float(digits)):
-        return float(digits)
+        return _whole(float(digits))
     return text
+
+
+def _whole(number: float) -> int | float:
+    """Return `7.0` and `3e8` as whole numbers: kubectl sends JSON, which does not tell them apart."""
+    return int(number) if number.is_integer() and abs(number) < 2**63 else number
 
 
 # -- what libyaml finds wrong -----------------------------------------------------------------------------------------
 
 # Part of libyaml's problem, whether the place to look at is where the broken thing begins, what is wrong, what to do.
-_SYNTAX_ERRORS: Final = (
+SYNTAX_ERRORS: Final = (
     ("character that cannot start any token", False, "{character} cannot begin a value", "quote the value"),
     ("tab character", False, "a tab stands in the indentation", "indent with spaces"),
     (
@@ -439,7 +445,7 @@ _SYNTAX_ERRORS: Final = (
 def _syntax_error(error: yaml.MarkedYAMLError, text: str) -> tuple[int, str, str]:
     """Return the line, counted from 0, what is wrong there and what to do."""
     problem = str(error.problem)
-    known = (entry for entry in _SYNTAX_ERRORS if entry[0] in problem)
+    known = (entry for entry in SYNTAX_ERRORS if entry[0] in problem)
     unknown = (problem, False, f"is no YAML: {problem}", "correct this line or the one above")
     _, at_beginning, wrong, right = next(known, unknown)
     mark = error.context_mark if at_beginning else error.problem_mark
@@ -447,7 +453,8 @@ def _syntax_error(error: yaml.MarkedYAMLError, text: str) -> tuple[int, str, str
     character = _character(text, line, column)
     if character == "\t":
         return line, "a tab stands in the indentation", "indent with spaces"
-    return line, wrong.format(character=_shown(character)), right
+    last_line = text.rstrip().count("\n")  # what is missing at the end is missed behind it
+    return min(line, last_line), wrong.format(character=_shown(character)), right
 
 
 def _character(text: str, line: int, column: int) -> str:

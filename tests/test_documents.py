@@ -67,14 +67,16 @@ def test_json_is_yaml():
         ("N", False),
         ("~", None),
         ("", None),
-        ("7.0", 7.0),
-        ("1e3", 1000.0),
+        ("7.0", 7),
+        ("7.10", 7.1),
+        ("1e3", 1000),
+        ("1e30", 1e30),
         ("017", 15),
         ("0o17", 15),
         ("-0x1F", -31),
         ("0b11", 3),
         ("1_000", 1000),
-        ("08", 8.0),
+        ("08", 8),
         ("12:30:45", "12:30:45"),
         ("2001-01-01", "2001-01-01"),
         ("1e400", "1e400"),
@@ -240,9 +242,9 @@ def test_what_an_alias_or_a_merge_brings_is_found_where_it_was_written():
 
 
 def test_a_number_or_a_truth_value_comes_with_what_was_written_for_it():
-    [document] = parse(b"a: 7.10\nb: on\nc: [017, ~]\nd: '1'\ne: text\n", "f.yaml")
+    [document] = parse(b"a: 7.0\nb: on\nc: [017, ~]\nd: '1'\ne: text\n", "f.yaml")
     found = [document.scalar(steps) for steps in (["a"], ["b"], ["c", 0], ["c", 1])]
-    assert found == [(7.1, "7.10"), (True, "on"), (15, "017"), (None, "~")]
+    assert found == [(7, "7.0"), (True, "on"), (15, "017"), (None, "~")]
 
 
 @pytest.mark.parametrize("steps", [["d"], ["e"], ["c"], ["f"], ["a", "b"], []])
@@ -274,6 +276,7 @@ def test_a_key_that_looks_like_an_index_is_found():
             "a: 1\nb: [1, 2\n",
             "2: a bracket opens here and its entries do not go on as they should: check commas, close it",
         ),
+        ("a: [\n\n\n", "1: a value is missing, or its bracket is not open or not closed: check the brackets"),
         ("a:\n  b: 1\n c: 2\n", "3: this does not line up with the fields above: check indentation and quotes"),
         ("a: 1\n...\nb: 2\n", "3: this belongs to no document: indent as above, or write --- before an object"),
         ("a: *b\n", '1: no anchor "b" ends above this alias: write the anchor first, or quote the *'),

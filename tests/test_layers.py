@@ -1,4 +1,4 @@
-"""The import rule of the design: every module may import only from the layers below its own, and pure ones do nothing."""
+"""The import rule: a module may import only from the layers below its own, and pure ones have no effects."""
 
 import ast
 from collections.abc import Iterator

@@ -7,7 +7,6 @@ numbers are not its business.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
@@ -65,26 +64,32 @@ def _shaped(model: type[Model], document: Any) -> tuple[Model | None, tuple[Viol
     try:
         return model.model_validate(document), ()
     except ValidationError as error:
-        nulls = [details["loc"] for details in error.errors(include_url=False) if shape.is_null_field(details)]
-        if not nulls:
-            return None, shape.violations(model, error)
-    return _shaped(model, _without(document, nulls))
+        refused = error
+    try:
+        return model.model_validate(_as_meant(document, refused)), ()
+    except ValidationError as error:
+        return None, shape.violations(model, error)
 
 
-def _without(document: Any, locations: Iterable[tuple[str | int, ...]]) -> Any:
-    """Return `document` without the fields at `locations`: the API server drops a field that says null, too."""
-    for location in locations:
-        document = _without_one(document, location)
+def _as_meant(document: Any, error: ValidationError) -> Any:
+    """Return `document` with what the API server takes for something else, as it takes it."""
+    for details in error.errors(include_url=False):
+        value = shape.meant(details)
+        if value is not shape.AS_WRITTEN:
+            document = _with(document, details["loc"], value)
     return document
 
 
-def _without_one(value: Any, location: tuple[str | int, ...]) -> Any:
+def _with(document: Any, location: tuple[str | int, ...], value: Any) -> Any:
+    """Return `document` with `value` at `location`; None takes the field away."""
     step, *rest = location
-    if isinstance(value, list):
-        return [_without_one(item, tuple(rest)) if index == step else item for index, item in enumerate(value)]
-    if not rest:
-        return {key: item for key, item in value.items() if key != step}
-    return {key: _without_one(item, tuple(rest)) if key == step else item for key, item in value.items()}
+    if isinstance(document, list):
+        inner = _with(document[int(step)], tuple(rest), value) if rest else value
+        return [inner if index == step else item for index, item in enumerate(document)]
+    if rest:
+        return {**document, step: _with(document[step], tuple(rest), value)}
+    others = {name: inner for name, inner in document.items() if name != step}
+    return others if value is None else {**document, step: value}
 
 
 # -- v1alpha1 ---------------------------------------------------------------------------------------------------------

@@ -76,15 +76,17 @@ class Quantity(Written):
         return -(-self.value.numerator // self.value.denominator)
 
     def canonical(self) -> str:
-        """The spelling in which the API server stores this quantity (`1024Mi` is `1Gi`, `1.5Gi` is `1536Mi`)."""
-        text = str(self.written)
-        _, suffix = _split(text)
+        """The spelling that the API server stores unchanged (`1024Mi` is `1Gi`, `1.5Gi` is `1536Mi`).
+
+        As there, whole bytes for sizes with a binary suffix, and thousandths for anything else; rounded up.
+        """
+        _, suffix = _split(str(self.written))
         if suffix in _BINARY and abs(self.value) >= 1024:
             return _scaled(self.bytes, 1024, ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"])
+        thousandths = int(-(-self.value * 1000 // 1))
         if suffix[:1] in {"e", "E"} and suffix != "E":
-            return _scaled(self.bytes, 1000, ["", *(f"e{3 * power}" for power in range(1, 7))])
-        nano = -(-self.value * 10**9 // 1)
-        return _scaled(int(nano), 1000, ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"])
+            return _scaled(thousandths, 1000, ["e-3", "", *(f"e{3 * power}" for power in range(1, 7))])
+        return _scaled(thousandths, 1000, ["m", "", "k", "M", "G", "T", "P", "E"])
 
 
 @dataclass(frozen=True, slots=True)

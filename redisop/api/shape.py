@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -55,6 +55,10 @@ RENAMED: Final = MappingProxyType(
 )
 LATER: Final = "reserved for a later version of redisop"
 
+AS_WRITTEN: Final = object()
+_KEY: Final = "[key]"  # pydantic's word for: the key itself, not what stands at it
+_ABOUT_NAMES: Final = ("extra_forbidden", "invalid_key", "missing")
+
 Saying = tuple[str, str]
 Steps = tuple[str | int, ...]
 _LONGEST_NAME: Final = 64
@@ -66,13 +70,24 @@ def violations(model: type[BaseModel], error: ValidationError) -> tuple[Violatio
     return tuple(_violation(schema, details) for details in error.errors(include_url=False))
 
 
-def is_null_field(details: ErrorDetails) -> bool:
-    """Tell whether the error is a known field, or a key of a map, that says `null` where something else must stand."""
-    return details["input"] is None and details["type"] != "extra_forbidden" and isinstance(details["loc"][-1], str)
+def meant(details: ErrorDetails) -> Any:
+    """Return what the API server takes the value for, though it is of another type: None for nothing at all.
+
+    It drops a known field, or a key of a map, that says `null`, and reads `2.0` as a whole number. Everything else is
+    meant AS_WRITTEN, and wrong.
+    """
+    given = details["input"]
+    if details["type"] in _ABOUT_NAMES or details["loc"][-1] == _KEY:
+        return AS_WRITTEN
+    if given is None and isinstance(details["loc"][-1], str):
+        return None
+    if details["type"] == "int_type" and isinstance(given, float) and given.is_integer():
+        return int(given)
+    return AS_WRITTEN
 
 
 def _violation(schema: Schema, details: ErrorDetails) -> Violation:
-    steps = tuple(step for step in details["loc"] if step != "[key]")
+    steps = tuple(step for step in details["loc"] if step != _KEY)
     path = _spelled(schema, steps)
     if details["type"] == "extra_forbidden":
         return Violation(path, *_unknown_field(schema, steps, path))

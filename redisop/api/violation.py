@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 _STEP = re.compile(r"\[(?P<index>[0-9]+)\]|\[(?P<key>[^\]]*)\]|(?P<field>[^.\[]+)")
-_UNPRINTABLE = re.compile(r"[^ -~¡-퟿豈-�]")
 _LONGEST_SAYING = 60
 
 
@@ -57,4 +56,4 @@ def printable(text: str) -> str:
     """Return `text` shortened, and without what a terminal would act upon: it comes from a stranger's document."""
     if len(text) > _LONGEST_SAYING:
         text = f"{text[:_LONGEST_SAYING]}…"
-    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 from importlib import import_module
 from typing import Final
 
 import click
+from click.shell_completion import CompletionItem
 
 COMMANDS: Final = {
     "render": "Print the manifests that a Redis document stands for.",
-    "validate": "Say everything that is wrong with documents.",
+    "validate": "Say everything that is wrong with documents, and where.",
     "explain": "Show what redisop chose where a document says nothing, and why.",
-    "secret": "Print a Secret with a fresh password.",
+    "secret": "Print a Secret with a fresh password for a Redis.",
     "crd": "Print the CustomResourceDefinition of Redis.",
     "version": "Say which redisop this is.",
     "completion": "Print a script that completes commands in a shell.",
@@ -27,12 +29,25 @@ class _Group(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"redisop.cli.{cmd_name}").command
-        return command
+        return _imported(cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        commands = COMMANDS.items()
+        matching = [CompletionItem(name, help=purpose) for name, purpose in commands if name.startswith(incomplete)]
+        return matching + click.Command.shell_complete(self, ctx, incomplete)
+
+
+def _imported(name: str) -> click.Command:
+    """Import a command without the garbage collector, which would look for garbage in models that stay for ever."""
+    gc.disable()
+    command: click.Command = import_module(f"redisop.cli.{name}").command
+    gc.freeze()
+    gc.enable()
+    return command
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})

@@ -56,7 +56,7 @@ def command(
     manifests = _manifests(found, inputs)
     for finding in found.findings:
         finding.say()
-    if output_dir:
+    if manifests and output_dir:
         _write(output_dir, manifests)
     elif manifests:
         put_manifests(manifests, output)

@@ -21,7 +21,9 @@ RANDOM_BYTES = 24  # 32 URL-safe characters
 @namespace_option("Namespace of the Redis.")
 @format_option("yaml", "json")
 def command(name: str, namespace: str | None, output: str) -> None:
-    """Print a Secret with a fresh password for the Redis called NAME.
+    """Print a Secret with a fresh password for a Redis.
+
+    NAME is the name of the Redis, whose pods look for the Secret under <NAME>-auth.
 
     \b
     Nothing is kept: each call makes another password. Let kubectl refuse a second one:

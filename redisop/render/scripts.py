@@ -106,13 +106,13 @@ others_allow() {  # look at every member, once; true when none of them speaks ag
   [ "$link" != up ] || { hold "home (this member) follows $host, which is alive"; return 1; }
   ! at_work "$self" || { quiet=0; return 1; }
   my_id=$id my_at=$at my_data=$data my_log=$log
-  seen="$self:$id:$at:$data" replicas=" $POD_IP " alive='' i=0
+  seen="$self:$id:$at:$data" known=" $POD_IP " alive='' i=0
   while [ "$i" -lt "$members" ]; do
     [ "$i" = "$self" ] || other_allows "$i" || return 1
     i=$((i + 1))
   done
   for leader in $alive; do                           # judged last: a chain behind a parked member is no leader
-    case $replicas in *" $leader "*) ;; *) hold "somebody follows $leader, which is alive"; return 1;; esac
+    case $known in *" $leader "*) ;; *) hold "somebody follows $leader, which is alive"; return 1;; esac
   done
 }
 
@@ -121,12 +121,13 @@ other_allows() {
   ! at_work "$1" || { quiet=0; return 1; }
   [ "$role" = slave ] || { hold "member $1 leads, but the Service selects member $self"; return 1; }
   [ "$shown" = $((100 + self)) ] || { hold "member $1 does not take member $self for home, or not yet"; return 1; }
-  replicas="$replicas$address " seen="$seen $1:$id:$at:$data"
+  known="$known$address " seen="$seen $1:$id:$at:$data"
   [ "$link" != up ] || alive="$alive $host"
   # The first that fits:
   if   [ -z "$data" ] && [ "$at" = 0 ]; then return 0          # blank: nothing to lose
+  elif [ -z "$data" ] && [ -z "$my_data" ]; then return 0      # nobody has a key, whatever there was once
   elif [ "$policy" = Available ]; then return 0                # the user prefers any leader to none
-  elif [ -z "$my_data" ] && [ -n "$data" ]; then hold "member $1 has data and this one has none"
+  elif [ -z "$my_data" ]; then hold "member $1 has data and this one has none"
   elif [ "$id" = "$my_id" ] && [ "$at" != 0 ] && [ "$my_at" != 0 ]; then   # one history, both positions known
     [ "$at" -gt "$my_at" ] || return 0
     hold "member $1 is ahead of this one"
@@ -215,7 +216,7 @@ if [ -e "$secret/password" ]; then
   password=${password%"$lf"}                         # exactly one trailing newline is dropped
   [ -n "$password" ] || fail "$secret/password: a password is needed, and the file is empty or cannot be read"
 fi
-printf %s "$password" >"$run/password"               # for probe and hook: what *this* Redis was started with
+printf %s "$password" >"$run/password" || fail "$run/password cannot be written"   # for probe and hook
 quoted=$(printf %s "${password:-redisop}" | od -An -v -tx1 | tr -d ' \n' | sed 's/../\\x&/g')
 
 # Alone, it leads at once. Not so where member 1 answers: then the member list here is a minute behind a change of
@@ -226,14 +227,13 @@ parked=yes told=$home
 # answer PSYNC with MASTERDOWN: they forget their position (6.2), and ask again a thousand times a second.
 if [ -n "$parked" ]; then boots=parked replicas=off; else boots=alone replicas=on; fi
 {
-  cat "$etc/redis.conf"
-  echo
-  [ -z "$password" ] || printf 'requirepass "%s"\n' "$quoted"
-  printf 'user redisop-replica %s ">%s" +psync +sync +replconf +ping\n' "$replicas" "$quoted"
-  printf 'masteruser redisop-replica\nmasterauth "%s"\n' "$quoted"
-  printf 'replica-announce-ip %s\nreplica-priority %s\n' "$POD_IP" $((100 + home))
-  [ -z "$parked" ] || printf 'replicaof 127.0.0.1 1\nreplica-serve-stale-data no\n'
-} >"$run/redis.conf"
+  cat "$etc/redis.conf" && echo &&
+  { [ -z "$password" ] || printf 'requirepass "%s"\n' "$quoted"; } &&
+  printf 'user redisop-replica %s ">%s" +psync +sync +replconf +ping\n' "$replicas" "$quoted" &&
+  printf 'masteruser redisop-replica\nmasterauth "%s"\n' "$quoted" &&
+  printf 'replica-announce-ip %s\nreplica-priority %s\n' "$POD_IP" $((100 + home)) &&
+  { [ -z "$parked" ] || printf 'replicaof 127.0.0.1 1\nreplica-serve-stale-data no\n'; }
+} >"$run/redis.conf" || fail "$run/redis.conf cannot be made"   # half of it would boot a primary with other settings
 say "member $self of $members, home is member $home, epoch $epoch: boots $boots"
 
 # The shell stays process 1: it reaps what the loop leaves behind (Redis as process 1 does not), and passes SIGTERM on.

@@ -1,8 +1,7 @@
-"""Two tiers (the second with `--full`), generated histories in any number, and instances that leave nothing behind."""
+"""Generated histories in any number, and instances that leave nothing behind."""
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,17 +15,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("boot", "the scripts inside the pods")
     for name, about in (("--histories", "how many generated histories"), ("--seed", "the seed of the first of them")):
         group.addoption(name, type=int, default=None, help=about)
-    with suppress(ValueError):  # another folder of tests defines it too, and both may be named on one command line
-        group.addoption("--full", action="store_true", help="all cases of the second tier too")
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--full", default=False):
-        return
-    here = Path(__file__).parent
-    later = [item for item in items if here in item.path.parents and item.get_closest_marker("full")]
-    config.hook.pytest_deselected(items=later)
-    items[:] = [item for item in items if item not in later]
 
 
 Boot = Callable[..., Instance]
@@ -36,7 +24,7 @@ Boot = Callable[..., Instance]
 def prepare(tmp_path: Path) -> Iterator[Boot]:
     """Return a function that makes an Instance without starting it: `prepare(setup, **options of Instance)`.
 
-    Afterwards all of it is stopped, and what the watcher saw fails the test: two writable primaries, data that went back.
+    Afterwards all of it is stopped. The test fails if the watcher saw two writable primaries, or data that went back.
     """
     made: list[Instance] = []
 

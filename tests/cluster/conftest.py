@@ -42,15 +42,29 @@ NODE_LOST_SECONDS = 16
 EVICT_SECONDS = 10
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--full", action="store_true", help="run the tests of the second tier too")
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
+def pytest_itemcollected(item: pytest.Item) -> None:
+    if "api_server" in getattr(item, "fixturenames", ()):
+        item.add_marker(pytest.mark.xdist_group("api-server"))
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if not config.getoption("--full"):
-        for item in items:
-            if item.get_closest_marker("full"):
-                item.add_marker(pytest.mark.skip(reason="runs with --full"))
+_shared: list[Cluster] = []
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Start the one cluster that the workers share, before there are workers."""
+    if session.config.getoption("numprocesses", None) and not session.config.getoption("collectonly"):
+        _shared.append(new_cluster())
+        _shared[0].up()
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    while _shared:
+        _shared.pop().down()
+
+
+def new_cluster() -> Cluster:
+    return Cluster(node_lost_after=NODE_LOST_SECONDS, evict_after=EVICT_SECONDS)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -63,8 +77,14 @@ def pytest_runtest_makereport(item: pytest.Item) -> Any:
 
 
 @pytest.fixture(scope="session")
-def cluster() -> Iterator[Cluster]:
-    with Cluster(node_lost_after=NODE_LOST_SECONDS, evict_after=EVICT_SECONDS) as cluster:
+def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    cluster = new_cluster()
+    if hasattr(request.config, "workerinput"):
+        cluster.enter()
+        yield cluster
+        cluster.leave()
+        return
+    with cluster:
         cluster.enter()
         yield cluster
 

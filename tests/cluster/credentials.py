@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import trustme
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import rsa
 
 ADMINISTRATORS = "system:masters"
 
@@ -30,11 +28,7 @@ class Credentials:
         self.serving_certificate = folder / "serving.crt"
         self.serving_certificate.write_bytes(b"".join(pem.bytes() for pem in serving.cert_chain_pems))
         self.account_key = folder / "service-account.key"
-        self.account_key.write_bytes(
-            rsa.generate_private_key(public_exponent=65537, key_size=2048).private_bytes(
-                serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
-            )
-        )
+        authority.issue_cert("service-accounts").private_key_pem.write_to_path(self.account_key)
         self.tokens = folder / "tokens.csv"
         self.tokens.write_text(
             "".join(f'{token(name)},{user},{name},"{group}"\n' for name, (user, group) in users.items())

@@ -86,10 +86,10 @@ def ensure() -> Path:
 def _build(out: Path) -> None:
     archive = Archive()
     archive.add([PAUSE], [_static_program("pause")], {"Entrypoint": ["/pause"], "User": "65535:65535"})
-    archive.add(
-        [EXPORTER], [_static_program("redis_exporter")], {"Entrypoint": ["/redis_exporter"], "User": "59000:59000"}
-    )
-    flavours = [(_alpine(), 1000, ["-alpine"]), (_debian(), 999, ["", "-bookworm"])]
+    alpine, exporter = _alpine(), _static_program("redis_exporter")
+    for tag, layers in ((EXPORTER, [exporter]), (f"{EXPORTER}-alpine", [alpine, exporter])):
+        archive.add([tag], layers, {"Entrypoint": ["/redis_exporter"], "User": "59000:59000"})
+    flavours = [(alpine, 1000, ["-alpine"]), (_debian(), 999, ["", "-bookworm"])]
     for minor in redis_servers.VERSIONS:
         server = redis_servers.server(minor)
         shown = subprocess.run([server, "--version"], check=True, capture_output=True, text=True).stdout

@@ -11,6 +11,8 @@ from typing import Any
 
 import redis
 import yaml
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from tests.cluster.kubectl import Kubectl
 from tests.cluster.pods import Pods
@@ -82,7 +84,9 @@ class Instance:
         pods = self.kubectl.list("pods", f"redis-cr={self.name}")
         there = {pod["status"]["podIP"]: pod["metadata"]["name"] for pod in pods if "podIP" in pod["status"]}
         return {
-            address: redis.Redis(host=address, password=self.redis_cli.password(name), socket_timeout=0.3)
+            address: redis.Redis(
+                host=address, password=self.redis_cli.password(name), socket_timeout=0.3, retry=Retry(NoBackoff(), 0)
+            )
             for address, name in there.items()
         }
 

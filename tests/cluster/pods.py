@@ -38,13 +38,16 @@ class Pods:
         count: int = next(status["restartCount"] for status in statuses if status["name"] == container)
         return count
 
-    def delete(self, name: str, force: bool = False) -> None:
-        """Delete a pod and return when it is gone from the API; ``force`` does not wait for its containers to end."""
+    def delete(self, *names: str, force: bool = False) -> None:
+        """Delete pods at once and return when none is in the API any more; others may have their names by then.
+
+        ``force`` does not wait for their containers to end.
+        """
         how = ["--grace-period=0", "--force"] if force else []
-        uid = self._kubectl.get("pod", name)["metadata"]["uid"]
-        self._kubectl("delete", "pod", name, "--wait=false", *how)
-        gone = ("get", "pod", name, "--ignore-not-found", "--output=jsonpath={.metadata.uid}")
-        self._kubectl.wait_for(f"{name} is gone", lambda: self._kubectl(*gone) != uid)
+        uids = {self._kubectl.get("pod", name)["metadata"]["uid"] for name in names}
+        self._kubectl("delete", "pods", *names, "--wait=false", *how)
+        there = ("get", "pods", *names, "--ignore-not-found", "--output=jsonpath={..metadata.uid}")
+        self._kubectl.wait_for(f"{', '.join(names)} gone", lambda: uids.isdisjoint(self._kubectl(*there).split()))
 
     def kill_container(self, name: str, process: str = "redis-server") -> None:
         """End ``process`` of the pod with SIGKILL, as the kernel does when memory runs out."""

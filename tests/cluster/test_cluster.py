@@ -169,11 +169,12 @@ def test_the_audit_log_tells_who_wrote_what(kubectl, audit):
     assert audit.writes(audit.bookmark(), user="admin") == []
 
 
+@pytest.mark.alone
 def test_a_writer_knows_what_was_acknowledged_and_how_long_nothing_was(kubectl, pods, redis_cli, writer):
     kubectl.apply([SECRET, redis_pod("one"), service("one")])
     pods.wait_until_ready("one")
     client = redis_cli.client("svc/one")
-    written = writer("svc/one", rate=200)
+    written = writer("svc/one", node="n2", rate=200)
     kubectl.wait_for("writes", lambda: len(written.acknowledged()) > 100)
     killed = time.monotonic()
     pods.kill_container("one")
@@ -190,6 +191,7 @@ def test_a_writer_knows_what_was_acknowledged_and_how_long_nothing_was(kubectl, 
     assert written.lost(client.keys()) == [gone]
 
 
+@pytest.mark.alone
 def test_a_cut_node_runs_on_unheard(cluster, kubectl, pods, redis_cli):
     client = redis_on_n3(kubectl, pods, redis_cli)
     run = client.info("server")["run_id"]
@@ -200,6 +202,7 @@ def test_a_cut_node_runs_on_unheard(cluster, kubectl, pods, redis_cli):
     kubectl.wait_for("an answer", lambda: client.info("server")["run_id"] == run)
 
 
+@pytest.mark.alone
 def test_a_frozen_node_keeps_connections_and_says_nothing(cluster, kubectl, pods, redis_cli):
     client = redis_on_n3(kubectl, pods, redis_cli)
     run = client.info("server")["run_id"]
@@ -210,6 +213,7 @@ def test_a_frozen_node_keeps_connections_and_says_nothing(cluster, kubectl, pods
     assert client.info("server")["run_id"] == run
 
 
+@pytest.mark.alone
 def test_a_killed_node_is_gone_until_it_is_started_with_its_disk(cluster, kubectl, pods, redis_cli):
     client = redis_on_n3(kubectl, pods, redis_cli)
     client.set("key", "value")
@@ -225,6 +229,7 @@ def test_a_killed_node_is_gone_until_it_is_started_with_its_disk(cluster, kubect
     assert redis_cli("one", "GET", "key") == "value"
 
 
+@pytest.mark.alone
 @pytest.mark.full
 def test_the_pods_of_a_lost_node_are_evicted(cluster, kubectl, pods, redis_cli):
     redis_on_n3(kubectl, pods, redis_cli)
@@ -259,4 +264,6 @@ def test_an_api_server_alone_checks_manifests_and_keeps_an_audit_log(api_server)
             },
             "--dry-run=server",
         )
-    assert [(each.verb, each.resource) for each in api_server.audit.writes(since)] == [("patch", "statefulsets")]
+    assert [(each.verb, each.resource) for each in api_server.audit.writes(since, user="admin")] == [
+        ("patch", "statefulsets")
+    ]

@@ -59,6 +59,7 @@ def test_a_second_run_of_the_same_name_is_told_who_has_the_cluster(cluster):
         Cluster(cluster.name).up()
 
 
+@pytest.mark.alone
 @pytest.mark.full
 @pytest.mark.parametrize("seconds", [0.5, 2, 4, 9])
 def test_a_cluster_starts_over_what_killed_runs_left(seconds):

@@ -44,7 +44,7 @@ def instance(kubectl, pods, redis_cli) -> Iterator[Callable[..., Instance]]:
     assert [moment for each in made for moment in each.stop_watching()] == []
 
 
-def test_the_example_serves_replicates_and_keeps_its_data_when_every_pod_goes(instance, kubectl, pods, redis_cli):
+def test_the_example_serves_replicates_and_keeps_its_data_when_every_pod_goes(instance, pods, redis_cli):
     redisop("validate", "-f", str(EXAMPLE))
     example = instance(yaml.safe_load(EXAMPLE.read_text()))
     assert example.roles() == {"my-redis-cluster-0": "primary", "my-redis-cluster-1": "replica"}
@@ -58,7 +58,7 @@ def test_the_example_serves_replicates_and_keeps_its_data_when_every_pod_goes(in
         example.wait_until_serving()
         assert {each: example.count(each) for each in example.members} == dict.fromkeys(example.members, KEYS)
 
-    kubectl("delete", "pods", *example.members, "--wait=true")
+    pods.delete(*example.members)
     example.wait_until_serving()
     assert {each: example.count(each) for each in example.members} == dict.fromkeys(example.members, KEYS)
     assert redis_cli("svc/my-redis-cluster-master", "GET", "greeting") == "hello"
@@ -75,20 +75,20 @@ FEW = {(1, "6.2"), (3, "8.2")}
         for version in IMAGES
     ],
 )
-def test_every_size_and_version_serves_and_keeps_its_data(instance, kubectl, redis_cli, replicas, version):
+def test_every_size_and_version_serves_and_keeps_its_data(instance, pods, redis_cli, replicas, version):
     shop = instance(replicas=replicas, image=IMAGES[version])
     assert redis_cli.info("shop-0", "server")["redis_version"].startswith(f"{version}.")
     shop.put(KEYS)
-    kubectl("delete", "pods", *shop.members, "--wait=true")
+    pods.delete(*shop.members)
     shop.wait_until_serving()
     assert {each: shop.count(each) for each in shop.members} == dict.fromkeys(shop.members, KEYS)
 
 
 @pytest.mark.parametrize("mode", [pytest.param("Both", marks=pytest.mark.full), "RDB"])
-def test_a_dump_that_was_written_in_order_is_led_from_again(instance, kubectl, mode):
+def test_a_dump_that_was_written_in_order_is_led_from_again(instance, pods, mode):
     shop = instance(replicas=2, persistence={"mode": mode})
     shop.put(KEYS)
-    kubectl("delete", "pods", *shop.members, "--wait=true")
+    pods.delete(*shop.members)
     shop.wait_until_serving()
     assert {each: shop.count(each) for each in shop.members} == dict.fromkeys(shop.members, KEYS)
 
@@ -123,6 +123,7 @@ def test_a_crashed_process_comes_back_in_its_role_with_every_key(instance, pods,
     assert {each: shop.count(each) for each in shop.members} == dict.fromkeys(shop.members, KEYS)
 
 
+@pytest.mark.alone
 @pytest.mark.full
 def test_a_node_that_loses_power_comes_back_with_its_members(instance, cluster, pods):
     shop = instance(replicas=3)
@@ -153,6 +154,7 @@ def test_scaling_and_hibernation_keep_data_and_restart_nobody(instance, kubectl,
     assert {each: shop.count(each) for each in shop.members} == dict.fromkeys(shop.members, KEYS)
 
 
+@pytest.mark.alone
 def test_gitops_changes_what_follows_from_the_field_and_rolls_without_losing_a_key(
     instance, kubectl, writer, redis_cli, tmp_path, record_property
 ):

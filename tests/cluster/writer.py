@@ -27,7 +27,7 @@ class Writer:
     def __init__(
         self, cluster: Cluster, address: str, password: bytes = b"", node: str | None = None, rate: float = 100
     ) -> None:
-        self.tag = f"writer{next(_numbers)}"
+        self.tag = f"writer{os.getpid()}x{next(_numbers)}"
         self._log = cluster.folder / f"log/{self.tag}"
         self._log.touch()
         self._stopped: float | None = None

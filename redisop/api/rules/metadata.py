@@ -130,6 +130,7 @@ SCOPES: Final = (
     *(Scope(f"{path}{{}}", (_KEY, _FREE_LABEL, _LABEL_VALUE)) for path in _OTHER_LABELS),
     *(Scope(f"{path}{{}}", (_KEY, _FREE_ANNOTATION)) for path in _ANNOTATIONS),
     Scope("spec.scheduling.nodeSelector{}", (_KEY, _LABEL_VALUE)),
+    Scope("spec.metadata.inherit", (syntax.no_entry_twice("labels"), syntax.no_entry_twice("annotations"))),
     Scope("spec.metadata.inherit.labels[*]", _inherited("label", OWN_LABELS)),
     Scope("spec.metadata.inherit.annotations[*]", _inherited("annotation", ())),
 )

@@ -34,6 +34,7 @@ def _service(path: str) -> tuple[Scope, ...]:
                 _only_with("NodePort or LoadBalancer", "externalTrafficPolicy", "!has(self.externalTrafficPolicy)"),
                 _only_with("LoadBalancer", "loadBalancerClass", "!has(self.loadBalancerClass)"),
                 _only_with("LoadBalancer", "loadBalancerSourceRanges", no_ranges),
+                syntax.no_entry_twice("loadBalancerSourceRanges"),
                 syntax.spelled(
                     "loadBalancerClass",
                     syntax.LABEL_KEY,
@@ -98,7 +99,7 @@ SCOPES: Final = (
     *_service("spec.services.primary"),
     *_service("spec.services.read"),
     Scope("spec.services", (_NODE_PORTS,)),
-    Scope("spec.network", (_FAMILIES,)),
+    Scope("spec.network", (_FAMILIES, syntax.no_entry_twice("ipFamilies"))),
     Scope("spec.networkPolicy", (syntax.label_name("operatorNamespace", "namespace"),)),
     Scope("spec.networkPolicy.allowFrom[*]", (_PEER,)),
     Scope("spec.networkPolicy.allowFrom[*].ipBlock", _BLOCK),

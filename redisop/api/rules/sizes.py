@@ -99,7 +99,7 @@ _SPEC: Final = (
         field="tuning.maxmemory",
         wrong=f"is {_RISKY_SHARE}% of memory or more, which leaves little for connections, backlog and copies",
         right="write for example 75%, or raise memory",
-        holds=lambda spec: _beyond(spec, _RISKY_SHARE) < 0,
+        holds=lambda spec: _beyond(spec, _RISKY_SHARE) < 0 or _beyond(spec, _LARGEST_SHARE) > 0,
     ),
     Rule(
         field="tuning.replicationBacklog",

@@ -19,19 +19,26 @@ _TAG_VERSION: Final = (
 )
 _OLD: Final = "^0*([0-5]|6[.]0*[01])([.].*)?$"
 _is_old = syntax.matcher(_OLD)
+_is_image = syntax.matcher(syntax.IMAGE)
 _is_config_key = syntax.matcher(syntax.CONFIG_KEY)
 _is_version = syntax.matcher(syntax.VERSION)
 
 
 def _agrees(spec: RedisSpec) -> bool:
     said = image_version(spec.image)
-    if spec.version is None or said is None:
+    if spec.version is None or said is None or not _is_version(spec.version):
         return True
     return f"{said}.".startswith(f"{spec.version}.") or f"{spec.version}.".startswith(f"{said}.")
 
 
 def _image_is_new_enough(spec: RedisSpec) -> bool:
     return spec.version is not None or not _is_old(image_version(spec.image) or "7")
+
+
+def _version_is_known(spec: RedisSpec) -> bool:
+    if spec.version is not None or spec.image is None or not _is_image(spec.image):
+        return True
+    return image_version(spec.image) is not None
 
 
 _SPEC: Final = (
@@ -85,7 +92,7 @@ _SPEC: Final = (
         field="image",
         wrong="says no version in its tag, so only settings that Redis 6.2 knows are used",
         right="set version to that of the Redis in the image",
-        holds=lambda spec: spec.version is not None or spec.image is None or image_version(spec.image) is not None,
+        holds=_version_is_known,
     ),
 )
 
@@ -159,8 +166,10 @@ def unknown_settings(redis: Redis) -> Iterator[Violation]:
     if not redis.spec.config:
         return
     version = resolved_version(redis.spec, TABLES[redis.spec.defaultsRevision or NEWEST])
+    if not _is_version(version):
+        return
     for key in redis.spec.config:
-        if not config_keys.is_known(key, version) and config_keys.owned(key) is None:
+        if _is_config_key(key) and not config_keys.is_known(key, version) and config_keys.owned(key) is None:
             near = config_keys.nearest(key, version)
             right = f"did you mean {near}?" if near else "Redis does not start with a key that it does not know"
             yield Violation(f"spec.config[{key}]", f"is not known for Redis {version}", right, "warning")

@@ -87,6 +87,16 @@ def label_name(field: str, kind: str) -> Rule:
     return spelled(field, DNS_LABEL, f"is not a name for a {kind}", right, longest=_LONGEST_LABEL)
 
 
+def no_entry_twice(field: str) -> Rule:
+    """Return the rule that the entries of the list in `field` differ, which the API server holds by the list's type."""
+
+    def holds(part: Any) -> bool:
+        entries = get(part, field)
+        return len(entries) < 2 or len(set(entries)) == len(entries)
+
+    return Rule(field=field, wrong="has an entry that stands twice", right="remove one of them", holds=holds)
+
+
 def image(field: str = "image") -> Rule:
     """Return the rule that `field` names an image."""
     right = "write [host[:port]/]path[:tag][@digest], for example redis:8.2-alpine"
