@@ -3,9 +3,10 @@
 import nox
 
 nox.needs_version = ">=2024.4.15"
-nox.options.sessions = ["lint", "types", "tests", "boot", "cluster"]
+nox.options.sessions = ["lint", "types", "tests", "boot", "convergence", "cluster"]
 nox.options.reuse_existing_virtualenvs = True
 
+WITH_SERVERS = ("boot", "cluster", "convergence", "live", "snapshot")
 NO_TESTS = 5  # pytest, where the arguments choose tests of the other half only
 
 
@@ -28,7 +29,7 @@ def types(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Everything that needs neither root nor a server: under a minute."""
     session.install("-e", ".[test]")
-    session.run("pytest", "-n", "2", "--ignore=tests/boot", "--ignore=tests/cluster", *session.posargs)
+    session.run("pytest", "-n", "2", *(f"--ignore=tests/{folder}" for folder in WITH_SERVERS), *session.posargs)
 
 
 @nox.session
@@ -36,6 +37,13 @@ def boot(session: nox.Session) -> None:
     """The scripts inside the pods, on real redis-server processes on loopback. `-- --full` for the whole matrix."""
     session.install("-e", ".[test]")
     session.run("pytest", "-n", "8", "tests/boot", *session.posargs)
+
+
+@nox.session
+def convergence(session: nox.Session) -> None:
+    """The loop and its client against a real API server and real redis-server processes, on loopback."""
+    session.install("-e", ".[test]")
+    session.run("pytest", "-n", "2", "tests/convergence", "tests/live", "tests/snapshot", *session.posargs)
 
 
 @nox.session

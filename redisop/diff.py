@@ -97,6 +97,8 @@ MERGE_KEYS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
 ATOMIC_MAPS: Final = {"labelSelector", "namespaceSelector", "nodeSelector", "podSelector", "selector"}
 # Fields, and maps of fields, whose values are quantities.
 AMOUNTS: Final = {"limits", "requests", "sizeLimit"}
+# What makes an object give way to a new one of the same name; its pods stay.
+_RECREATED: Final = {"StatefulSet": {Consequence.REPLACE, Consequence.VOLUME}}
 # Never deleted because they are no longer wanted: they hold data.
 KEPT: Final = {"PersistentVolumeClaim", "Secret"}
 
@@ -176,9 +178,7 @@ def _compare(desired: Manifest, live: Manifest | None, uid: str | None) -> list[
     changes = []
     if possible:
         worst = gravest(one.consequence for one in possible)
-        verb: Literal["replace", "update"] = (
-            "replace" if worst in {Consequence.REPLACE, Consequence.VOLUME} else "update"
-        )
+        verb: Literal["replace", "update"] = "replace" if worst in _RECREATED.get(which.kind, ()) else "update"
         kept = _with_live_values(desired, refused)
         changes.append(Change(which, verb, kept, possible, worst, _because(possible)))
     if refused:
@@ -416,7 +416,12 @@ def _of_service(path: Path, live: Any, desired: Any) -> Consequence:
             return Consequence.NONE
 
 
+def _of_claim(path: Path, live: Any, desired: Any) -> Consequence:
+    return Consequence.VOLUME
+
+
 _CONSEQUENCES: Final[Mapping[str, Callable[[Path, Any, Any], Consequence]]] = {
+    "PersistentVolumeClaim": _of_claim,
     "ConfigMap": _of_config_map,
     "Service": _of_service,
     "StatefulSet": _of_stateful_set,

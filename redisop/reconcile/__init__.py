@@ -137,8 +137,7 @@ def _look(redis: Redis, kube: Kube, members: Members, now: datetime) -> _Look:
     spec, hold = effective_spec(redis.spec, inputs, stateful_set)
     changes = (
         *filter(None, [secret_change(redis, derived, observed.live, kube.fresh_password)]),
-        *claims_to_grow(meta.name, spec, snapshot),
-        *diff(render(meta, spec, inputs), observed.live, meta.uid),
+        *diff([*claims_to_grow(spec, snapshot), *render(meta, spec, inputs)], snapshot.objects(), meta.uid),
     )
     step = plan(spec, layout(meta, spec), inputs.primary, snapshot)
     return _Look(redis, derived, inputs, snapshot, changes, step, (hold,) if hold else ())

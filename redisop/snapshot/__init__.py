@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from redisop.manifest import Key, Manifest
+from redisop.manifest import Key, Manifest, key
 from redisop.snapshot.vitals import Vitals
 
 
@@ -25,6 +25,10 @@ class Snapshot:
     pods: tuple[Manifest, ...]
     claims: tuple[Manifest, ...]
     vitals: tuple[Vitals, ...]
+
+    def objects(self) -> dict[Key, Manifest]:
+        """Return the children and the claims by Key: all that may differ from what is wanted."""
+        return {**self.live, **{key(claim): claim for claim in self.claims}}
 
     def __repr__(self) -> str:
         children = ", ".join(map(str, self.live))
