@@ -13,6 +13,7 @@ COMMANDS: Final = {
     "render": "Print the manifests that a Redis document stands for.",
     "validate": "Say everything that is wrong with documents, and where.",
     "explain": "Show what redisop chose where a document says nothing, and why.",
+    "reconcile": "Make a cluster agree with Redis documents, once, and say how it went.",
     "secret": "Print a Secret with a fresh password for a Redis.",
     "crd": "Print the CustomResourceDefinition of Redis.",
     "version": "Say which redisop this is.",

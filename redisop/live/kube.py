@@ -46,6 +46,8 @@ _OWN: Final = _STRICT | {"fieldManager": names.FIELD_MANAGER}
 _OWN_STATUS: Final = _STRICT | {"fieldManager": names.STATUS_MANAGER, "force": "true"}
 
 T = TypeVar("T")
+# Labels, or a query as kubectl's `-l` takes it; None: everything.
+Selector = Mapping[str, str] | str | None
 Propagation = Literal["Orphan", "Background", "Foreground"]
 
 
@@ -115,8 +117,8 @@ class Kube:
         except NotFound:
             return None
 
-    def list(self, kind: names.Kind, namespace: str | None, selector: Mapping[str, str] | None = None) -> Listing:
-        """Return all objects of a kind in a namespace (None: in all) whose labels are those of `selector`."""
+    def list(self, kind: names.Kind, namespace: str | None, selector: Selector = None) -> Listing:
+        """Return all objects of a kind in a namespace (None: in all) that `selector` matches."""
         found = Listing()
         position = {"limit": str(self._page)}
         while True:
@@ -181,7 +183,7 @@ class Kube:
         self,
         kind: names.Kind,
         namespace: str | None,
-        selector: Mapping[str, str] | None,
+        selector: Selector,
         resource_version: str,
         seconds: int,
     ) -> Iterator[WatchEvent]:
@@ -273,10 +275,11 @@ def _collection(
     verb: Verb,
     kind: names.Kind,
     namespace: str | None,
-    selector: Mapping[str, str] | None,
+    selector: Selector,
     query: Mapping[str, str],
 ) -> Request:
-    labels = ",".join(f"{label}={value}" for label, value in (selector or {}).items())
+    pairs = {} if selector is None or isinstance(selector, str) else selector
+    labels = selector if isinstance(selector, str) else ",".join(f"{label}={value}" for label, value in pairs.items())
     return Request(verb, kind, Key(kind.kind, namespace, ""), query={**query, "labelSelector": labels})
 
 
