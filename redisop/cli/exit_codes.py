@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from redisop.failures import Conflict, Failure, Invalid, OutOfTime
-
 DONE: Final = 0
 PENDING: Final = 1
 INVALID: Final = 3
@@ -16,14 +14,8 @@ INTERRUPTED: Final = 130
 FAULT_OF_REDISOP: Final = 70
 
 _GRAVITY: Final = (DONE, PENDING, OWNED_BY_OTHERS, INVALID, CLUSTER, FAULT_OF_REDISOP)
-_OF_FAILURES: Final = ((Conflict, OWNED_BY_OTHERS), (Invalid, INVALID), (OutOfTime, PENDING), (Failure, CLUSTER))
 
 
 def gravest(codes: Iterable[int]) -> int:
     """Return the gravest of `codes`, 0 when there are none."""
     return max(codes, key=_GRAVITY.index, default=DONE)
-
-
-def code_of(failure: Failure) -> int:
-    """Return what a command that met `failure` leaves with."""
-    return next(code for kind, code in _OF_FAILURES if isinstance(failure, kind))

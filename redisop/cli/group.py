@@ -14,6 +14,7 @@ COMMANDS: Final = {
     "validate": "Say everything that is wrong with documents, and where.",
     "explain": "Show what redisop chose where a document says nothing, and why.",
     "reconcile": "Make a cluster agree with Redis documents, once, and say how it went.",
+    "diff": "Show what `redisop reconcile` would change in a cluster, and what that does to the running Redis.",
     "secret": "Print a Secret with a fresh password for a Redis.",
     "crd": "Print the CustomResourceDefinition of Redis.",
     "version": "Say which redisop this is.",

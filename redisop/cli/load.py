@@ -30,10 +30,15 @@ class Finding:
     wrong: str
     right: str
 
+    @property
+    def message(self) -> str:
+        """What is wrong and what would be right."""
+        return ": ".join(part for part in (self.wrong, self.right) if part)
+
     def say(self) -> None:
         """Write it to stderr as one line."""
         where = self.source if self.line is None else f"{self.source}:{self.line}"
-        say(self.level, ": ".join(part for part in (self.path, self.wrong, self.right) if part), where)
+        say(self.level, ": ".join(part for part in (self.path, self.message) if part), where)
 
     def as_data(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
-import traceback
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any, Final
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
 
 import click
 
 from redisop.cli import changes
 from redisop.cli.cluster_options import Cluster, Selection, cluster_options, duration_option, selection_options
-from redisop.cli.exit_codes import CLUSTER, FAULT_OF_REDISOP, INVALID, PENDING, code_of, gravest
+from redisop.cli.errors import Attempt, as_data, attempt_each, code_of, complain
+from redisop.cli.exit_codes import CLUSTER, DONE, INVALID, OWNED_BY_OTHERS, PENDING, gravest
 from redisop.cli.options import format_option
-from redisop.cli.output import is_coloured, put, say, say_fault
-from redisop.cli.pool import each
+from redisop.cli.output import is_coloured, put, say
 from redisop.cli.progress import Progress, progress
-from redisop.cli.targets import Stored, Target, Unusable, being_deleted, complain, find, stored
+from redisop.cli.targets import Target, being_deleted, find, stored
 from redisop.diff import Change, Consequence
-from redisop.failures import Failure
 from redisop.live.kube import Kube
 from redisop.live.once import Options, once
 from redisop.manifest import to_json
 from redisop.plan.actions import Action, Hold
 from redisop.reconcile import Outcome
 
-_DONE: Final = {"create": "created", "update": "updated", "replace": "replaced", "delete": "deleted"}
+_MADE: Final = {"create": "created", "update": "updated", "replace": "replaced", "delete": "deleted"}
 
 
 @click.command()
@@ -79,202 +76,190 @@ def command(
     found = find(selection, cluster)
     options = Options(dry_run, not no_wait, timeout)
     with progress() as shown:
-        runs = each(found.targets, lambda target: _run(target, found.kube, options, force_conflicts, shown))
-    for run in runs:
-        run.say()
+        attempts = attempt_each(
+            found.targets, lambda target: _run(target, found.client, options, force_conflicts, shown)
+        )
+    for attempt in attempts:
+        _say(attempt)
     if output == "json":
-        put(to_json({"outcomes": [run.as_data() for run in runs]}))
+        put(to_json({"outcomes": [_as_data(attempt) for attempt in attempts]}))
     else:
-        put("".join(f"{line}\n" for run in runs for line in run.as_text()))
-    return gravest([found.code, *(run.code for run in runs)])
+        put("".join(f"{line}\n" for attempt in attempts for line in _as_text(attempt)))
+    return gravest([found.code, *map(_code, attempts)])
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Run:
-    """What became of one `Redis`: an outcome, or why there is none."""
+    """What was done for one `Redis`: to the object itself (`document`), to its members, and how the last pass went."""
 
-    target: Target
     options: Options
-    document: Change | None = None
-    actions: list[Action] = field(default_factory=list)
-    outcome: Outcome | None = None
-    error: Exception | None = None
-
-    @property
-    def code(self) -> int:
-        """The exit code, were this the only one."""
-        if self.error or self.outcome is None:
-            return _code_of_error(self.error)
-        codes = [code_of(failure) for failure in self.outcome.failures]
-        codes += [code for judge, code in _JUDGEMENTS if judge(self, self.outcome)]
-        return gravest(codes)
-
-    def say(self) -> None:
-        """Say on stderr what went wrong."""
-        if self.error:
-            complain(self.error)
-        if self.outcome is None:
-            return
-        for failure in self.outcome.failures:
-            complain(failure)
-        for text in self.outcome.refusals:
-            say("warning", text, str(self.target.key))
-        for hold in _holds(self.outcome):
-            say("warning", f"{hold.reason}: {hold.message}", str(self.target.key))
-        for change in _refused(self.outcome):
-            say("error", f"{change.key}: {change.reason}; it stays as it is", str(self.target.key))
-        if _deleting(self, self.outcome):
-            complain(being_deleted(self.target.key))
-        elif _not_ready(self, self.outcome):
-            say("error", f"not Ready within {self.options.seconds:g} s: {_message(self.outcome)}", str(self.target.key))
-
-    def as_text(self) -> Iterator[str]:
-        """Yield the lines for stdout."""
-        if self.outcome is None:
-            return
-        if self.options.dry_run:
-            yield from _plan_as_text(self, self.outcome)
-            return
-        status = self.outcome.status
-        count = len(_done(self.outcome)) + (self.document is not None)
-        did = f"{count} change{'s' if count != 1 else ''}" if count else "nothing to do"
-        yield f"{self.target.key} is {status['phase']}: {_message(self.outcome)} ({did})"
-
-    def as_data(self) -> dict[str, Any]:
-        """Return it as JSON can hold it; no value of a Secret is in it."""
-        data: dict[str, Any] = {"redis": self.target.key._asdict(), "exitCode": self.code}
-        if self.outcome is None:
-            return data | {"failures": _errors_as_data(self.error)}
-        made = [self.document] if self.document else []
-        return data | {
-            "settled": self.outcome.settled,
-            "changes": [changes.as_data(change) for change in [*made, *self.outcome.changes]],
-            "actions": [{"action": str(action), "reason": action.reason} for action in _actions(self, self.outcome)],
-            "holds": [{"reason": hold.reason, "message": hold.message} for hold in _holds(self.outcome)],
-            "refusals": list(self.outcome.refusals),
-            "failures": [one for failure in self.outcome.failures for one in _errors_as_data(failure)],
-            "status": dict(self.outcome.status),
-        }
+    document: Change | None
+    actions: list[Action]
+    outcome: Outcome
 
 
-def _run(target: Target, kube: Kube | None, options: Options, force: bool, shown: Progress) -> _Run:
-    """Bring one `Redis` to what it asks for. Raises nothing: whatever goes wrong stands in what it returns."""
-    assert kube is not None, "there are no targets without a cluster"  # noqa: S101
-    run = _Run(target, options)
+_Attempt: TypeAlias = Attempt[Target, _Run]
+
+
+def _run(target: Target, kube: Kube, options: Options, force: bool, shown: Progress) -> _Run:
+    """Bring one `Redis` to what it asks for; raises Failure and Unusable."""
     end = time.monotonic() + options.seconds
-    try:
-        found = stored(target, kube.until(end), force, options.dry_run)
-        run.document = found.change
-        if found.change and not options.dry_run:
-            shown.happened(target.key, _DONE[found.change.verb])
-        run.outcome = _once(run, found, kube, end, shown)
-    except (Failure, Unusable) as error:
-        run.error = error
-    except Exception as error:
-        run.error = error
-        if os.environ.get("REDISOP_TRACEBACK"):
-            traceback.print_exception(error)
-        say_fault(error)
-    finally:
-        shown.ended(target.key)
-    return run
-
-
-def _once(run: _Run, found: Stored, kube: Kube, end: float, shown: Progress) -> Outcome:
-    key = run.target.key
+    actions: list[Action] = []
 
     def heard(outcome: Outcome) -> None:
-        if run.options.dry_run:
+        if options.dry_run:
             return
-        for change in _done(outcome):
+        for change in _made(outcome):
             why = f" ({change.reason})" if change.verb != "create" else ""
-            shown.happened(key, f"{_DONE[change.verb]} {change.key}{why}")
+            shown.happened(target.key, f"{_MADE[change.verb]} {change.key}{why}")
         if outcome.action and not outcome.refusals:
-            run.actions.append(outcome.action)
-            shown.happened(key, f"{outcome.action} ({outcome.action.reason})")
-        shown.waits(key, _message(outcome))
+            actions.append(outcome.action)
+            shown.happened(target.key, f"{outcome.action} ({outcome.action.reason})")
+        shown.waits(target.key, _message(outcome))
 
-    # What is on its way out does not become Ready.
-    wait = run.options.wait and not found.redis.metadata.deletionTimestamp
-    left = max(end - time.monotonic(), 0.0)
-    return once(found.redis, found.created, kube, Options(run.options.dry_run, wait, left), heard)
+    try:
+        found = stored(target, kube.until(end), force, options.dry_run)
+        if found.change and not options.dry_run:
+            shown.happened(target.key, _MADE[found.change.verb])
+        # What is on its way out does not become Ready.
+        wait = options.wait and not found.redis.metadata.deletionTimestamp
+        left = Options(options.dry_run, wait, max(end - time.monotonic(), 0.0))
+        outcome = once(found.redis, found.created, kube, left, heard)
+        return _Run(options, found.change, actions, outcome)
+    finally:
+        shown.ended(target.key)
 
 
-# -- what an outcome comes to -----------------------------------------------------------------------------------------
+# -- what it comes to -------------------------------------------------------------------------------------------------
 
 
-def _done(outcome: Outcome) -> list[Change]:
-    failed = {failure.key for failure in outcome.failures}
-    return [change for change in outcome.changes if change.verb in _DONE and change.key not in failed]
+def _code(attempt: _Attempt) -> int:
+    run = attempt.result
+    if run is None:
+        return code_of(attempt.error) if attempt.error else DONE
+    judged = [code for judge, code in _JUDGEMENTS if judge(run)]
+    return gravest([*judged, *map(code_of, run.outcome.failures)])
 
 
-def _refused(outcome: Outcome) -> list[Change]:
-    refused = [change for change in outcome.changes if change.consequence is Consequence.REFUSED]
+def _is_being_deleted(run: _Run) -> bool:
+    return run.outcome.redis.metadata.deletionTimestamp is not None
+
+
+def _refused(run: _Run) -> list[Change]:
+    refused = [change for change in run.outcome.changes if change.consequence is Consequence.REFUSED]
     return list({(change.key, change.reason): change for change in refused}.values())
+
+
+def _left(run: _Run) -> list[Change]:
+    """Return what others own and `drift: Report` leaves to them, each once."""
+    left = [change for change in run.outcome.changes if change.verb == "leave"]
+    return list({(change.key, change.reason): change for change in left}.values())
+
+
+def _is_pending(run: _Run) -> bool:
+    return run.options.dry_run and bool(run.document or _made(run.outcome) or _actions(run))
+
+
+def _is_not_ready(run: _Run) -> bool:
+    if run.options.dry_run or run.outcome.settled or run.outcome.failures or _refused(run) or _is_being_deleted(run):
+        return False
+    return run.options.wait or bool(run.outcome.refusals)
+
+
+_JUDGEMENTS: Final[tuple[tuple[Callable[[_Run], object], int], ...]] = (
+    (_is_being_deleted, CLUSTER),
+    (_refused, INVALID),
+    (_left, OWNED_BY_OTHERS),
+    (_is_pending, PENDING),
+    (_is_not_ready, PENDING),
+)
+
+
+def _made(outcome: Outcome) -> list[Change]:
+    failed = {failure.key for failure in outcome.failures}
+    return [change for change in outcome.changes if change.verb in _MADE and change.key not in failed]
 
 
 def _holds(outcome: Outcome) -> list[Hold]:
     return [*([outcome.step] if isinstance(outcome.step, Hold) else []), *outcome.holds]
 
 
-def _actions(run: _Run, outcome: Outcome) -> list[Action]:
-    planned = outcome.step is not None and not isinstance(outcome.step, Hold)
-    return [outcome.step] if run.options.dry_run and planned else run.actions  # type: ignore[list-item]
+def _actions(run: _Run) -> list[Action]:
+    """Return what was done to the members, in a dry run what would be done first."""
+    if not run.options.dry_run:
+        return run.actions
+    step = run.outcome.step
+    return [] if step is None or isinstance(step, Hold) else [step]
 
 
 def _message(outcome: Outcome) -> str:
     return str(outcome.status["message"])
 
 
-def _is_pending(run: _Run, outcome: Outcome) -> bool:
-    return run.options.dry_run and bool(run.document or _done(outcome) or _actions(run, outcome))
+# -- in words and as JSON ---------------------------------------------------------------------------------------------
 
 
-def _not_ready(run: _Run, outcome: Outcome) -> bool:
-    if run.options.dry_run or outcome.settled or outcome.failures or _refused(outcome):
-        return False
-    return run.options.wait or bool(outcome.refusals)
-
-
-def _deleting(run: _Run, outcome: Outcome) -> bool:
-    return outcome.redis.metadata.deletionTimestamp is not None
-
-
-_JUDGEMENTS: Final = (
-    (_deleting, CLUSTER),
-    (lambda run, outcome: bool(_refused(outcome)), INVALID),
-    (_is_pending, PENDING),
-    (_not_ready, PENDING),
-)
-
-
-def _code_of_error(error: Exception | None) -> int:
-    match error:
-        case Failure():
-            return code_of(error)
-        case Unusable():
-            return INVALID
-    return FAULT_OF_REDISOP
-
-
-def _errors_as_data(error: Exception | None) -> list[dict[str, Any]]:
-    match error:
-        case Unusable(findings=findings):
-            return [finding.as_data() for finding in findings]
-        case Failure():
-            where = error.key._asdict() if error.key else None
-            return [{"object": where, "reason": type(error).__name__, "message": str(error)}]
-    return [{"object": None, "reason": type(error).__name__, "message": str(error)}]
-
-
-def _plan_as_text(run: _Run, outcome: Outcome) -> Iterator[str]:
-    coloured = is_coloured(sys.stdout)
-    pending = [*([run.document] if run.document else []), *outcome.changes]
-    actions = _actions(run, outcome)
-    if not pending and not actions:
-        yield f"{run.target.key}: nothing to change"
+def _say(attempt: _Attempt) -> None:
+    """Say on stderr what went wrong."""
+    if attempt.error:
+        complain(attempt.error)
+    run, where = attempt.result, str(attempt.target.key)
+    if run is None:
         return
-    yield f"{run.target.key}:"
-    yield from changes.as_text(pending, coloured)
-    for action in actions:
+    for failure in run.outcome.failures:
+        complain(failure)
+    for refusal in run.outcome.refusals:
+        say("warning", refusal, where)
+    for hold in _holds(run.outcome):
+        say("warning", f"{hold.reason}: {hold.message}", where)
+    for change in _refused(run):
+        say("error", f"{change.key}: {change.reason}; it is left as it is", where)
+    for change in _left(run):
+        owners = ", ".join(sorted({str(one.manager) for one in change.differences}))
+        say("error", f"{change.key}: {change.reason}; {owners} set it, and drift is Report", where)
+    if _is_being_deleted(run):
+        complain(being_deleted(attempt.target.key))
+    if _is_not_ready(run):
+        say("error", f"not Ready within {run.options.seconds:g} s: {_message(run.outcome)}", where)
+
+
+def _as_text(attempt: _Attempt) -> Iterator[str]:
+    run = attempt.result
+    if run is None:
+        return
+    if run.options.dry_run:
+        yield from _plan_as_text(attempt.target, run)
+        return
+    count = len(_made(run.outcome)) + (run.document is not None)
+    did = f"{count} change{'s' if count != 1 else ''}" if count else "nothing to do"
+    yield f"{attempt.target.key} is {run.outcome.status['phase']}: {_message(run.outcome)} ({did})"
+
+
+def _plan_as_text(target: Target, run: _Run) -> Iterator[str]:
+    pending = [*([run.document] if run.document else []), *run.outcome.changes]
+    if not pending and not _actions(run):
+        yield f"{target.key}: nothing to change"
+        return
+    yield f"{target.key}:"
+    yield from changes.as_text(pending, is_coloured(sys.stdout))
+    for action in _actions(run):
         yield f"  {action} ({action.reason})"
+
+
+def _as_data(attempt: _Attempt) -> dict[str, Any]:
+    """Return it as JSON can hold it; no value of a Secret is in it."""
+    data: dict[str, Any] = {"redis": attempt.target.key._asdict(), "exitCode": _code(attempt)}
+    if attempt.error:
+        return data | {"failures": as_data(attempt.error)}
+    run = attempt.result
+    assert run is not None, "an attempt has a result or an error"  # noqa: S101
+    document = [run.document] if run.document else []
+    return data | {
+        "settled": run.outcome.settled,
+        "changes": [changes.as_data(change) for change in [*document, *run.outcome.changes]],
+        "actions": [{"action": str(action), "reason": action.reason} for action in _actions(run)],
+        "holds": [{"reason": hold.reason, "message": hold.message} for hold in _holds(run.outcome)],
+        "refusals": list(run.outcome.refusals),
+        "failures": [one for failure in run.outcome.failures for one in as_data(failure)],
+        "status": dict(run.outcome.status),
+    }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,21 +11,14 @@ from redisop.api.rules import TRANSITIONS
 from redisop.api.v1 import API_VERSION, KIND, Redis
 from redisop.api.violation import Violation
 from redisop.cli.cluster_options import Cluster, Selection
-from redisop.cli.exit_codes import DONE, FAULT_OF_REDISOP, INVALID, code_of
+from redisop.cli.errors import Unusable, code_of, complain
+from redisop.cli.exit_codes import DONE
 from redisop.cli.load import Finding, Loaded, in_namespace, load
 from redisop.cli.output import say
 from redisop.diff import Change, Consequence, differences
 from redisop.failures import Failure, Invalid, NotFound
 from redisop.live.kube import Kube, connect
 from redisop.manifest import Key, Manifest, key
-
-
-class Unusable(Exception):
-    """A `Redis` that nothing can be done with; `findings` say what is wrong with it."""
-
-    def __init__(self, findings: Iterable[Finding]) -> None:
-        super().__init__("a Redis is not valid")
-        self.findings = tuple(findings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +38,25 @@ class Targets:
     targets: tuple[Target, ...]
     code: int
 
+    @property
+    def client(self) -> Kube:
+        """The way to the cluster, which exists wherever there is a target."""
+        assert self.kube is not None, "targets are found by asking a cluster"  # noqa: S101
+        return self.kube
+
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A `Redis` as the API server has it, or would have it, and what its document changes; `created`: it is new."""
+    """A `Redis` as the API server has it, or would have it.
+
+    `change` is what its document changes, `before` and `after` are the object before and after that; `created` says
+    that it was made just now.
+    """
 
     redis: Redis
-    change: Change | None = None
+    change: Change | None
+    before: Manifest | None
+    after: Manifest
     created: bool = False
 
 
@@ -71,7 +75,8 @@ def find(selection: Selection, cluster: Cluster) -> Targets:
         else:
             targets = _in_cluster(selection, kube)
     except Failure as failure:
-        return Targets(None, (), complain(failure))
+        complain(failure)
+        return Targets(None, (), code_of(failure))
     for finding in found.findings if found else ():
         finding.say()
     return Targets(kube, targets, found.exit_code if found else DONE)
@@ -97,7 +102,7 @@ def stored(target: Target, kube: Kube, force: bool, dry_run: bool) -> Stored:
         return _applied(target.loaded, live, kube, force, dry_run)
     if live is None:
         raise NotFound(target.key, "there is no such Redis; apply its document: redisop reconcile --once -f PATH")
-    return Stored(_valid(live))
+    return Stored(_valid(live), None, live, live)
 
 
 def _applied(loaded: Loaded, live: Manifest | None, kube: Kube, force: bool, dry_run: bool) -> Stored:
@@ -106,14 +111,14 @@ def _applied(loaded: Loaded, live: Manifest | None, kube: Kube, force: bool, dry
     change = _change(manifest, live)
     if change is None:
         assert live is not None, "what does not exist differs"  # noqa: S101
-        return Stored(_valid(live))
+        return Stored(_valid(live), None, live, live)
     if live and live["metadata"].get("deletionTimestamp"):
         raise being_deleted(loaded.key)
     try:
         applied = kube.apply(manifest, force, dry_run)
     except Invalid as failure:
         raise _explained(failure) from None
-    return Stored(_valid(applied.manifest), change, applied.created)
+    return Stored(_valid(applied.manifest), change, live, applied.manifest, applied.created)
 
 
 def as_sent(redis: Redis) -> Manifest:
@@ -173,19 +178,3 @@ def being_deleted(which: Key) -> Failure:
     """Return what it means that a `Redis` is to be worked on while it is being deleted."""
     gone = f"kubectl wait --for=delete redis/{which.name} -n {which.namespace}"
     return Failure(which, f"it is being deleted; wait until it is gone ({gone}), then apply it again")
-
-
-# -- what went wrong --------------------------------------------------------------------------------------------------
-
-
-def complain(error: Exception) -> int:
-    """Say what went wrong and return the exit code that it means."""
-    match error:
-        case Unusable(findings=findings):
-            for finding in findings:
-                finding.say()
-            return INVALID
-        case Failure():
-            say("error", str(error))
-            return code_of(error)
-    return FAULT_OF_REDISOP
