@@ -15,6 +15,7 @@ COMMANDS: Final = {
     "explain": "Show what redisop chose where a document says nothing, and why.",
     "reconcile": "Make a cluster agree with Redis documents, once, and say how it went.",
     "diff": "Show what `redisop reconcile` would change in a cluster, and what that does to the running Redis.",
+    "status": "Show how Redis objects in a cluster fare.",
     "secret": "Print a Secret with a fresh password for a Redis.",
     "crd": "Print the CustomResourceDefinition of Redis.",
     "version": "Say which redisop this is.",
