@@ -21,6 +21,8 @@ from redisop.api.scalars import Quantity
 from redisop.manifest import Key, Manifest, key
 
 Path = tuple[str, ...]
+# `leave`: others own the fields, and drift is to be reported only; `refuse`: it cannot be done at all.
+Verb = Literal["create", "update", "replace", "delete", "refuse", "leave"]
 
 
 class Consequence(StrEnum):
@@ -68,12 +70,12 @@ class Difference:
 class Change:
     """One manifest to create, update, replace or delete, with its differences, its consequence and the reason.
 
-    `manifest` is what to send: the desired one, with what is refused left as it is on the cluster. None for a deletion
-    and for a change that is refused as a whole.
+    `manifest` is what to send: the desired one, with what is refused as it is on the cluster, and without what is left
+    to others. None for a deletion, and for what is refused or left.
     """
 
     key: Key
-    verb: Literal["create", "update", "replace", "delete", "refuse"]
+    verb: Verb
     manifest: Manifest | None
     differences: tuple[Difference, ...]
     consequence: Consequence
@@ -90,6 +92,7 @@ MERGE_KEYS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
     "ownerReferences": (("uid",),),
     "ports": (("containerPort", "protocol"), ("port", "protocol")),
     "topologySpreadConstraints": (("topologyKey", "whenUnsatisfiable"),),
+    "volumeDevices": (("devicePath",),),
     "volumeMounts": (("mountPath",),),
     "volumes": (("name",),),
 }
@@ -103,15 +106,18 @@ _RECREATED: Final = {"StatefulSet": {Consequence.REPLACE, Consequence.VOLUME}}
 KEPT: Final = {"PersistentVolumeClaim", "Secret"}
 
 
-def diff(desired: Sequence[Manifest], live: Mapping[Key, Manifest], uid: str | None) -> tuple[Change, ...]:
+def diff(
+    desired: Sequence[Manifest], live: Mapping[Key, Manifest], uid: str | None, correct: bool = True
+) -> tuple[Change, ...]:
     """Return what must change for `live` to agree with `desired`, in the order of `desired`, deletions last.
 
     `uid` is that of the `Redis` that owns the children, None when it is not in the cluster. `live` may hold objects of
-    others: only what carries our controller reference is ever deleted.
+    others: only what carries our controller reference is ever deleted. Without `correct`, fields that others own are
+    left to them, but for those that lead clients to the primary.
     """
     changes: list[Change] = []
     for manifest in desired:
-        changes += _compare(manifest, live.get(key(manifest)), uid)
+        changes += _compare(manifest, live.get(key(manifest)), uid, correct)
     wanted = {key(manifest) for manifest in desired}
     changes += [
         Change(which, "delete", None, (), Consequence.NONE, "is no longer wanted")
@@ -126,31 +132,46 @@ def differences(desired: Manifest, live: Manifest) -> tuple[Difference, ...]:
     owned = _owned_by_us(live)
     managers = _managers(live)
     mask = desired["kind"] == "Secret"
-    found = [*_unlike(desired, live, ()), *_unwanted(owned, desired, live, ())]
+    unlike = [(*found, _manager(found[0], live, managers)) for found in _unlike(desired, live, ())]
+    unwanted = [(*found, names.FIELD_MANAGER) for found in _unwanted(owned, desired, live, ())]
     return tuple(
         Difference(
             path,
             _MASKED if mask and there is not MISSING else there,
             _MASKED if mask and wanted is not MISSING else wanted,
-            _manager(path, live, managers),
+            manager,
             _consequence(desired["kind"], path, there, wanted),
         )
-        for path, there, wanted in found
+        for path, there, wanted, manager in [*unlike, *unwanted]
     )
 
 
-def foreign(manifest: Manifest, uid: str | None) -> str | None:
-    """Return whose `manifest` is when it is not ours, None when it is.
+def foreign(live: Manifest, desired: Manifest, uid: str | None) -> str | None:
+    """Return whose `live` is when it is not ours, None when it is ours.
 
-    Ours is what has our uid as its controller or, before adoption, no controller and our two selector labels.
+    Ours is what has our uid as its controller or, without a controller, as before adoption, the two labels that select
+    the children of this `Redis`. Claims are found by these labels, and belong to the StatefulSet.
     """
-    for owner in manifest["metadata"].get("ownerReferences", []):
-        if owner.get("controller"):
-            return None if owner["uid"] == uid else f"{owner['kind']}/{owner['name']}"
-    labels = manifest["metadata"].get("labels", {})
-    if labels.get(names.APP_LABEL) == names.APP and labels.get(names.INSTANCE_LABEL):
+    if live["kind"] == names.CLAIM.kind:
         return None
-    return "somebody else, since it has neither an owner nor redisop's labels"
+    owner = next((owner for owner in live["metadata"].get("ownerReferences", []) if owner.get("controller")), None)
+    if owner:
+        return None if owner["uid"] == uid else f"{owner['kind']}/{owner['name']}"
+    labels, wanted = live["metadata"].get("labels", {}), desired["metadata"]["labels"]
+    if all(labels.get(label) == wanted[label] for label in (names.APP_LABEL, names.INSTANCE_LABEL)):
+        return None
+    return "somebody else: it has neither an owner nor redisop's labels"
+
+
+def without(change: Change, consequence: Consequence) -> Change | None:
+    """Return `change` with what has this consequence left as it is on the cluster; None when nothing else changes."""
+    postponed = [one for one in change.differences if one.consequence is consequence]
+    others = tuple(one for one in change.differences if one.consequence is not consequence)
+    if not postponed or change.manifest is None:
+        return change
+    if not others:
+        return None
+    return _change(change.key, _with_live_values(change.manifest, postponed), others)
 
 
 def field_of(path: Path) -> str:
@@ -166,24 +187,41 @@ def gravest(consequences: Iterable[Consequence]) -> Consequence:
 # -- one manifest ----------------
 
 
-def _compare(desired: Manifest, live: Manifest | None, uid: str | None) -> list[Change]:
+def _compare(desired: Manifest, live: Manifest | None, uid: str | None, correct: bool) -> list[Change]:
     which = key(desired)
     if live is None:
         return [Change(which, "create", desired, (), Consequence.NONE, "does not exist")]
-    if (whose := foreign(live, uid)) is not None:
+    if (whose := foreign(live, desired, uid)) is not None:
         return [Change(which, "refuse", None, (), Consequence.REFUSED, f"belongs to {whose}")]
+    if which.kind in _RECREATED and "deletionTimestamp" in live["metadata"]:
+        return [Change(which, "replace", desired, (), Consequence.REPLACE, "is being deleted")]
     found = differences(desired, live)
-    refused = tuple(one for one in found if one.consequence is Consequence.REFUSED)
-    possible = tuple(one for one in found if one.consequence is not Consequence.REFUSED)
+    refused = [one for one in found if one.consequence is Consequence.REFUSED]
+    left = [] if correct else [one for one in found if one not in refused and _is_left(one, which.kind)]
+    possible = tuple(one for one in found if one not in refused and one not in left)
     changes = []
     if possible:
-        worst = gravest(one.consequence for one in possible)
-        verb: Literal["replace", "update"] = "replace" if worst in _RECREATED.get(which.kind, ()) else "update"
-        kept = _with_live_values(desired, refused)
-        changes.append(Change(which, verb, kept, possible, worst, _because(possible)))
+        sent = _without_fields(_with_live_values(desired, refused), left)
+        changes.append(_change(which, sent, possible))
+    if left:
+        changes.append(Change(which, "leave", None, tuple(left), Consequence.NONE, _because(left)))
     if refused:
-        changes.append(Change(which, "refuse", None, refused, Consequence.REFUSED, _because(refused)))
+        changes.append(Change(which, "refuse", None, tuple(refused), Consequence.REFUSED, _because(refused)))
     return changes
+
+
+def _change(which: Key, manifest: Manifest, found: tuple[Difference, ...]) -> Change:
+    worst = gravest(one.consequence for one in found)
+    verb: Verb = "replace" if worst in _RECREATED.get(which.kind, ()) else "update"
+    return Change(which, verb, manifest, found, worst, _because(found))
+
+
+def _is_left(one: Difference, kind: str) -> bool:
+    """Tell whether a field is somebody else's, and not one of those that must never be another's."""
+    if one.manager in {None, names.FIELD_MANAGER} or kind == names.CLAIM.kind:
+        return False
+    leads_to_the_primary = (kind, one.path) in {("ConfigMap", ("data", "home")), ("Service", ("spec", "selector"))}
+    return not leads_to_the_primary
 
 
 def _because(found: Sequence[Difference]) -> str:
@@ -198,11 +236,23 @@ def brief(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _with_live_values(desired: Manifest, refused: Sequence[Difference]) -> Manifest:
-    """Return `desired` with each refused field as it is on the cluster, so that the rest can be applied."""
-    kept: Manifest = deepcopy(desired) if refused else desired
-    for one in refused:
+def _with_live_values(desired: Manifest, fields: Sequence[Difference]) -> Manifest:
+    """Return `desired` with each of `fields` as it is on the cluster, so that the rest can be applied."""
+    if not fields:
+        return desired
+    kept: Manifest = deepcopy(desired)
+    for one in fields:
         _put(kept, one.path, one.live)
+    return kept
+
+
+def _without_fields(desired: Manifest, fields: Sequence[Difference]) -> Manifest:
+    """Return `desired` without `fields`: applied with the value that another gave them they would be ours as well."""
+    if not fields:
+        return desired
+    kept: Manifest = deepcopy(desired)
+    for one in fields:
+        _put(kept, one.path, MISSING)
     return kept
 
 

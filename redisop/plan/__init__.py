@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from redisop.api.v1 import RedisSpec
-from redisop.layout import Shard
 from redisop.plan.actions import Action, Hold
 from redisop.plan.membership import membership
+from redisop.plan.settings import settings
+from redisop.plan.wanted import Wanted
 from redisop.snapshot import Snapshot
 
-Policy = Callable[[RedisSpec, tuple[Shard, ...], int, Snapshot], Action | Hold | None]
+Policy = Callable[[Wanted, Snapshot], Action | Hold | None]
 
 # In order of urgency; the first that has something to say is heard.
-POLICIES: tuple[Policy, ...] = (membership,)
+POLICIES: tuple[Policy, ...] = (membership, settings)
 
 
-def plan(spec: RedisSpec, shards: tuple[Shard, ...], home: int, snapshot: Snapshot) -> Action | Hold | None:
-    """Return what is most urgent; `home` is the ordinal that the Service selects."""
-    answers = (policy(spec, shards, home, snapshot) for policy in POLICIES)
+def plan(wanted: Wanted, snapshot: Snapshot) -> Action | Hold | None:
+    """Return what is most urgent."""
+    answers = (policy(wanted, snapshot) for policy in POLICIES)
     return next((answer for answer in answers if answer is not None), None)

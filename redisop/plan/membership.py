@@ -5,25 +5,24 @@ Choosing another primary than the one that leads is not decided here.
 
 from __future__ import annotations
 
-from redisop.api.v1 import RedisSpec
-from redisop.layout import Shard
 from redisop.plan.actions import Action, Follow, Hold, Promote
+from redisop.plan.wanted import Wanted
 from redisop.snapshot import Snapshot
 from redisop.snapshot.vitals import Vitals
 
 
-def membership(spec: RedisSpec, shards: tuple[Shard, ...], home: int, snapshot: Snapshot) -> Action | Hold | None:
-    """Return what gives the members of the one shard their roles; `home` is the ordinal that the Service selects."""
-    wanted = {member.ordinal for member in shards[0].members}
-    members = [member for member in snapshot.vitals if member.ordinal in wanted]
+def membership(wanted: Wanted, snapshot: Snapshot) -> Action | Hold | None:
+    """Return what gives the members of the one shard their roles."""
+    ordinals = {member.ordinal for member in wanted.shards[0].members}
+    members = [member for member in snapshot.vitals if member.ordinal in ordinals]
     leading = [member for member in members if member.role == "primary"]
     if len(leading) > 1:
         return _two_primaries(leading)
     if leading:
         return _lost(leading[0], members)
-    if len(members) < len(wanted) or not all(member.answered for member in members):
+    if len(members) < len(ordinals) or not all(member.answered for member in members):
         return None  # unknown is not down and not empty: whoever is missing may lead, or hold the newest data
-    return _first_primary(members, home)
+    return _first_primary(members, wanted.home)
 
 
 def _two_primaries(leading: list[Vitals]) -> Hold:
@@ -46,8 +45,7 @@ def _follows(member: Vitals, primary: Vitals) -> bool:
 
 def _first_primary(members: list[Vitals], home: int) -> Action | Hold | None:
     """Nobody leads and everybody answers: a new instance, or one that lost its primary."""
-    loading = [member.pod for member in members if member.loading]
-    if loading:
+    if not members or any(member.loading for member in members):
         return None
     if all(member.blank for member in members):
         chosen = next((member for member in members if member.ordinal == home), members[0])

@@ -13,7 +13,7 @@ from redisop import names
 from redisop.api.derived import Derived
 from redisop.api.scalars import Quantity
 from redisop.api.v1 import Redis
-from redisop.diff import Change, Consequence
+from redisop.diff import Change
 from redisop.failures import Failure
 from redisop.manifest import Key, Manifest
 from redisop.plan.actions import Action, Hold
@@ -38,6 +38,7 @@ class Pass:
     step: Action | Hold | None
     holds: tuple[Hold, ...]
     failures: tuple[Failure, ...]
+    refusals: tuple[str, ...]
 
 
 def status(done: Pass) -> dict[str, Any]:
@@ -62,10 +63,23 @@ def status(done: Pass) -> dict[str, Any]:
         "defaultsRevision": done.derived.defaults.revision,
         "endpoints": _endpoints(done),
         "members": [_member(pod, snapshot.vitals) for pod in snapshot.pods],
-        "pendingChanges": [_pending(change) for change in done.pending[:MOST_LISTED]],
+        "pendingChanges": [_pending(change) for change in _coming(done)[:MOST_LISTED]],
+        "drift": [_drifted(change) for change in _left(done)[:MOST_LISTED]],
         "storage": _storage(done),
     }
     return {field: value for field, value in told.items() if value not in (None, [], {})}
+
+
+def stuck(done: Pass) -> bool:
+    """Tell whether waiting does not help: nothing that is on its way makes the `Redis` Ready."""
+    if done.redis.metadata.deletionTimestamp:
+        return True
+    foreign = _foreign(done)
+    if any(change.key.kind == "StatefulSet" for change in foreign):
+        return True
+    trouble = _trouble(done)
+    held = {hold.reason for hold in done.holds}
+    return trouble is not None and (trouble == _not_ours(done) or trouble[0] in held)
 
 
 def primary_of(snapshot: Snapshot) -> Vitals | None:
@@ -78,7 +92,7 @@ def _findings(done: Pass) -> list[Finding]:
     return [
         _ready_condition(done),
         _available(done),
-        Finding("SpecAccepted", True, "Valid"),
+        _spec_accepted(done),
         *_secrets(done),
         *_reconciling(done),
         *_stalled(done),
@@ -109,12 +123,26 @@ def _available(done: Pass) -> Finding:
     return Finding("Available", False, "NoPrimary", "no member is known to lead")
 
 
+def _spec_accepted(done: Pass) -> Finding:
+    refused = [change for change in _refused(done) if change.differences]
+    if refused:
+        return Finding("SpecAccepted", False, "Refused", "; ".join(change.reason for change in refused))
+    return Finding("SpecAccepted", True, "Valid")
+
+
 def _secrets(done: Pass) -> list[Finding]:
     if not done.redis.spec.auth.enabled:
         return []
+    name, key = done.derived.secret_name, done.derived.secret_key
+    secret = done.snapshot.live.get(Key("Secret", done.redis.metadata.namespace, name))
+    if secret is None:
+        return [Finding("SecretsInSync", False, "SecretNotFound", f"there is no Secret {name}; create it")]
+    if key not in secret.get("data", {}):
+        message = f"Secret {name} has no key {key}; add it, or correct spec.auth.secretRef.key"
+        return [Finding("SecretsInSync", False, "KeyNotFound", message)]
     wrong = [member.pod for member in done.snapshot.vitals if member.trouble is Trouble.WRONG_PASSWORD]
     if wrong:
-        message = f"{', '.join(wrong)} runs with another password than Secret {done.derived.secret_name} has"
+        message = f"{', '.join(wrong)} runs with another password than Secret {name} has"
         return [Finding("SecretsInSync", False, "PasswordDiffers", message)]
     answered = any(member.answered for member in done.snapshot.vitals)
     return [Finding("SecretsInSync", True, "InSync") if answered else Finding("SecretsInSync", None, "NotAsked")]
@@ -122,16 +150,16 @@ def _secrets(done: Pass) -> list[Finding]:
 
 def _reconciling(done: Pass) -> list[Finding]:
     trouble = _trouble(done)
-    busy = trouble is not None and not done.failures and not _refused(done)
+    busy = not (done.failures or done.refusals or stuck(done))
     return [Finding("Reconciling", busy, *trouble)] if trouble else []
 
 
 def _stalled(done: Pass) -> list[Finding]:
     refused = _refused(done)
-    if not (done.failures or refused):
+    if not (done.failures or done.refusals or refused):
         return []
     reason = type(done.failures[0]).__name__ if done.failures else "Refused"
-    said = [str(failure) for failure in done.failures] + [f"{change.key}: {change.reason}" for change in refused]
+    said = [*map(str, done.failures), *done.refusals, *(f"{change.key}: {change.reason}" for change in refused)]
     return [Finding("Stalled", True, reason, "; ".join(said))]
 
 
@@ -141,11 +169,8 @@ def _held(done: Pass) -> list[Finding]:
 
 
 def _drift(done: Pass) -> list[Finding]:
-    drifted = [one for change in done.pending for one in change.differences if _of_others(one.manager)]
-    if not drifted:
-        return []
-    said = [f"{one.manager} owns {one.field}" for one in drifted[:MOST_LISTED]]
-    return [Finding("DriftDetected", True, "OwnedByOthers", "; ".join(said))]
+    said = [f"{one.manager} owns {one.field} of {change.key}" for change in _left(done) for one in change.differences]
+    return [Finding("DriftDetected", True, "OwnedByOthers", "; ".join(said[:MOST_LISTED]))] if said else []
 
 
 def _update_pending(done: Pass) -> list[Finding]:
@@ -171,7 +196,7 @@ def _volumes(done: Pass) -> list[Finding]:
 
 def _trouble(done: Pass) -> tuple[str, str] | None:
     """Return why the `Redis` is not Ready, as reason and message; None when it is."""
-    questions = (_failed, _hold, _changes, _pods, _roles)
+    questions = (_failed, _refusal, _hold, _changes, _pods, _roles, _not_ours)
     return next((found for question in questions if (found := question(done))), None)
 
 
@@ -181,16 +206,23 @@ def _failed(done: Pass) -> tuple[str, str] | None:
     return "ApplyFailed", "; ".join(str(failure) for failure in done.failures)
 
 
+def _refusal(done: Pass) -> tuple[str, str] | None:
+    return ("ActionRefused", "; ".join(done.refusals)) if done.refusals else None
+
+
 def _hold(done: Pass) -> tuple[str, str] | None:
     return (done.step.reason, done.step.message) if isinstance(done.step, Hold) else None
 
 
 def _changes(done: Pass) -> tuple[str, str] | None:
-    # What is refused is no work in progress, and an old value goes on serving.
-    coming = [change for change in done.pending if change.consequence is not Consequence.REFUSED]
-    if not coming:
-        return None
-    return "ChangesPending", "; ".join(f"{change.key}: {change.reason}" for change in coming)
+    coming = _coming(done)
+    return ("ChangesPending", "; ".join(f"{change.key}: {change.reason}" for change in coming)) if coming else None
+
+
+def _not_ours(done: Pass) -> tuple[str, str] | None:
+    foreign = _foreign(done)
+    said = "; ".join(f"{change.key} {change.reason}; rename it or this Redis" for change in foreign)
+    return ("NameTaken", said) if foreign else None
 
 
 def _pods(done: Pass) -> tuple[str, str] | None:
@@ -199,7 +231,10 @@ def _pods(done: Pass) -> tuple[str, str] | None:
         found = health(pod)
         if found.state != "Current":
             return found.reason, f"Pod {pod['metadata']['name']}: {found.message or found.reason}"
-    return ("Scaling", f"{there} of {wanted} pods exist") if there != wanted else None
+    if there == wanted:
+        return None
+    waits = next(iter(done.holds), None)
+    return (waits.reason, waits.message) if waits else ("Scaling", f"{there} of {wanted} pods exist")
 
 
 def _roles(done: Pass) -> tuple[str, str] | None:
@@ -216,7 +251,7 @@ def _phase(done: Pass) -> str:
     trouble = _trouble(done)
     if trouble is None:
         return "Running" if done.redis.spec.replicas else "Hibernated"
-    if done.failures or _refused(done):
+    if done.failures or stuck(done):
         return "Failed"
     return "Degraded" if primary_of(done.snapshot) else "Creating"
 
@@ -295,9 +330,25 @@ def _storage(done: Pass) -> dict[str, str] | None:
     return told | {"actual": actual.canonical()} if actual else told
 
 
+def _drifted(change: Change) -> dict[str, Any]:
+    managers = dict.fromkeys(str(one.manager) for one in change.differences)
+    fields = [one.field for one in change.differences[:MOST_LISTED]]
+    return {"object": str(change.key), "fields": fields, "manager": ", ".join(managers)}
+
+
+def _coming(done: Pass) -> list[Change]:
+    """Return the changes that are still to be made. What is refused or left to others is no work in progress."""
+    return [change for change in done.pending if change.verb not in {"refuse", "leave"}]
+
+
 def _refused(done: Pass) -> list[Change]:
-    return [change for change in done.pending if change.consequence is Consequence.REFUSED]
+    return [change for change in done.pending if change.verb == "refuse"]
 
 
-def _of_others(manager: str | None) -> bool:
-    return manager not in {None, names.FIELD_MANAGER}
+def _foreign(done: Pass) -> list[Change]:
+    """Return what is refused as a whole: objects of our children's names that belong to somebody else."""
+    return [change for change in _refused(done) if not change.differences]
+
+
+def _left(done: Pass) -> list[Change]:
+    return [change for change in done.pending if change.verb == "leave"]
