@@ -16,7 +16,6 @@ from redisop.failures import Failure
 from redisop.live.children import Children
 from redisop.live.kube import Kube
 from redisop.live.members import Members
-from redisop.live.performer import Performer
 from redisop.manifest import Manifest, key
 from redisop.plan.actions import Action
 from redisop.reconcile import Observed, Outcome, reconcile
@@ -44,9 +43,9 @@ class Look:
     vitals: tuple[Vitals, ...]
 
 
-def look(redis: Redis, created: bool, kube: Kube, fewest: int) -> Look:
+def look(redis: Redis, kube: Kube, fewest: int) -> Look:
     """Make a pass that does nothing; members are asked where there are `fewest` of them or more. Raises Failure."""
-    children = Children(kube, created)
+    children = Children(kube)
     members = _Asked(fewest)
     try:
         outcome = reconcile(redis, children, members, datetime.now(UTC), dry_run=True)
@@ -62,12 +61,11 @@ class _Asked:
         self.vitals: tuple[Vitals, ...] = ()
         self._fewest = fewest
         self._members = Members()
-        self._performer = Performer(self._members)
 
     def probe(self, targets: Iterable[Target], password: bytes | None) -> tuple[Vitals, ...]:
         wanted = list(targets)
         if len(wanted) >= self._fewest:
-            self.vitals = self._performer.probe(wanted, password)
+            self.vitals = self._members.probe(wanted, password)
         return self.vitals
 
     def perform(self, action: Action) -> str | None:

@@ -97,7 +97,7 @@ def _compared(target: Target, kube: Kube, newest: bool, force: bool) -> _Compari
     if newest:
         spec = redis.spec.model_copy(update={"defaultsRevision": NEWEST})
         redis = redis.model_copy(update={"spec": spec})
-    seen = look(redis, found.created, kube, FEWEST_TO_ASK)
+    seen = look(redis, kube, FEWEST_TO_ASK)
     compared, failures = compare(seen.outcome.changes, seen.observed, kube)
     unasked = tuple(member.sentence for member in seen.vitals if not member.answered)
     return _Comparison([*_of_object(found), *compared], failures, redis.spec.paused, unasked)
@@ -129,7 +129,7 @@ def _say(attempt: _Attempt) -> None:
     if attempt.result.paused:
         say("note", "it is paused, so nothing is done until spec.paused is false", where)
     for sentence in attempt.result.unasked:
-        say("note", f"{sentence}; who leads is taken from the ConfigMap", where)
+        say("note", sentence)
 
 
 def _as_text(attempt: _Attempt, coloured: bool) -> Iterator[str]:

@@ -68,6 +68,9 @@ def complain(error: Exception) -> None:
         case Unusable(findings=findings):
             for finding in findings:
                 finding.say()
+        case Conflict():
+            say("error", str(error))
+            say("note", "--force-conflicts takes over the fields that a document sets")
         case Failure():
             say("error", str(error))
         case _:

@@ -90,9 +90,13 @@ def command(
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """What was done for one `Redis`: to the object itself (`document`), to its members, and how the last pass went."""
+    """What was done for one `Redis`: to the object itself (`document`), to its members, and how the last pass went.
+
+    `seconds` is how long that took.
+    """
 
     options: Options
+    seconds: float
     document: Change | None
     actions: list[Action]
     outcome: Outcome
@@ -103,7 +107,8 @@ _Attempt: TypeAlias = Attempt[Target, _Run]
 
 def _run(target: Target, kube: Kube, options: Options, force: bool, shown: Progress) -> _Run:
     """Bring one `Redis` to what it asks for; raises Failure and Unusable."""
-    end = time.monotonic() + options.seconds
+    begun = time.monotonic()
+    end = begun + options.seconds
     actions: list[Action] = []
 
     def heard(outcome: Outcome) -> None:
@@ -125,7 +130,7 @@ def _run(target: Target, kube: Kube, options: Options, force: bool, shown: Progr
         wait = options.wait and not found.redis.metadata.deletionTimestamp
         left = Options(options.dry_run, wait, max(end - time.monotonic(), 0.0))
         outcome = once(found.redis, found.created, kube, left, heard)
-        return _Run(options, found.change, actions, outcome)
+        return _Run(options, time.monotonic() - begun, found.change, actions, outcome)
     finally:
         shown.ended(target.key)
 
@@ -161,7 +166,7 @@ def _is_pending(run: _Run) -> bool:
 
 
 def _is_not_ready(run: _Run) -> bool:
-    if run.options.dry_run or run.outcome.settled or run.outcome.failures or _refused(run) or _is_being_deleted(run):
+    if run.options.dry_run or run.outcome.settled or run.outcome.failures or _is_being_deleted(run):
         return False
     return run.options.wait or bool(run.outcome.refusals)
 
@@ -212,6 +217,8 @@ def _say(attempt: _Attempt) -> None:
         say("warning", refusal, where)
     for hold in _holds(run.outcome):
         say("warning", f"{hold.reason}: {hold.message}", where)
+    for condition in _secrets_out_of_sync(run):
+        say("warning", f"{condition['reason']}: {condition['message']}", where)
     for change in _refused(run):
         say("error", f"{change.key}: {change.reason}; it is left as it is", where)
     for change in _left(run):
@@ -220,7 +227,14 @@ def _say(attempt: _Attempt) -> None:
     if _is_being_deleted(run):
         complain(being_deleted(attempt.target.key))
     if _is_not_ready(run):
-        say("error", f"not Ready within {run.options.seconds:g} s: {_message(run.outcome)}", where)
+        say("error", f"not Ready after {run.seconds:.0f} s: {_message(run.outcome)}", where)
+
+
+def _secrets_out_of_sync(run: _Run) -> list[dict[str, Any]]:
+    if run.options.dry_run and any(change.key.kind == "Secret" for change in _made(run.outcome)):
+        return []  # it will be made
+    conditions = run.outcome.status["conditions"]
+    return [each for each in conditions if (each["type"], each["status"]) == ("SecretsInSync", "False")]
 
 
 def _as_text(attempt: _Attempt) -> Iterator[str]:

@@ -84,7 +84,7 @@ def _shown(target: Target, kube: Kube, detailed: bool) -> _View:
     seen: Look | None = None
     events: tuple[Manifest, ...] = ()
     try:
-        seen = look(stored(Target(target.key, live=live), kube, force=False, dry_run=True).redis, False, kube, 1)
+        seen = look(stored(Target(target.key, live=live), kube, force=False, dry_run=True).redis, kube, fewest=1)
     except Exception as error:
         missing.append(error)
     try:
@@ -121,7 +121,7 @@ def _say(attempt: _Attempt) -> None:
         say("note", "so this is what was last written into its status", str(attempt.target.key))
     for member in attempt.result.look.vitals if attempt.result.look else ():
         if not member.answered:
-            say("note", member.sentence, str(attempt.target.key))
+            say("note", member.sentence)
 
 
 # -- the table --------------------------------------------------------------------------------------------------------

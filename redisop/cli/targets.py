@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import click
+
 from redisop import names
 from redisop.api.read import read
 from redisop.api.rules import TRANSITIONS
@@ -86,7 +88,10 @@ def _in_cluster(selection: Selection, kube: Kube) -> tuple[Target, ...]:
     namespace = None if selection.everywhere else selection.namespace or kube.namespace
     if selection.names:
         return tuple(Target(Key(KIND, namespace, name)) for name in dict.fromkeys(selection.names))
-    found = kube.list(names.REDIS, namespace, selection.selector)
+    try:
+        found = kube.list(names.REDIS, namespace, selection.selector)
+    except Invalid as failure:  # which only the selector can make it
+        raise click.BadParameter("; ".join(map(str, failure.causes)), param_hint="-l") from None
     if not found:
         say("note", f"no Redis {f'in the namespace {namespace}' if namespace else 'in any namespace'} is meant by this")
     return tuple(Target(key(live), live=live) for live in found)
@@ -131,7 +136,7 @@ def as_sent(redis: Redis) -> Manifest:
     for field in ("labels", "annotations", "finalizers"):
         if value := getattr(meta, field):
             metadata[field] = list(value) if isinstance(value, tuple) else dict(value)
-    spec: dict[str, Any] = redis.spec.model_dump(mode="json", exclude_unset=True, by_alias=True)
+    spec: dict[str, Any] = redis.spec.model_dump(mode="json", exclude_unset=True, exclude_none=True, by_alias=True)
     return {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec}
 
 
