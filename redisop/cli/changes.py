@@ -13,6 +13,7 @@ from redisop import names
 from redisop.diff import MISSING, Change, Consequence, Difference
 from redisop.manifest import to_yaml
 
+MOST_IN_BRIEF: Final = 2
 MEANINGS: Final = {
     Consequence.NONE: "no Redis process notices",
     Consequence.LIVE: "set on the running Redis",
@@ -48,6 +49,16 @@ def as_text(changes: Iterable[Change], coloured: bool) -> Iterator[str]:
             yield from _lines(difference)
 
 
+def in_brief(change: Change) -> str:
+    """Return what to say behind the name of an object that was changed: the consequence, and the first fields."""
+    if change.verb == "create":
+        return ""
+    fields = [difference.field for difference in change.differences]
+    more = f" and {len(fields) - MOST_IN_BRIEF} more" if len(fields) > MOST_IN_BRIEF else ""
+    what = ", ".join(fields[:MOST_IN_BRIEF]) + more
+    return f" ({change.consequence}: {what or change.reason})"
+
+
 def as_data(change: Change) -> dict[str, Any]:
     """Return the change as JSON can hold it; a value that is not there is left out."""
     return {
@@ -78,9 +89,11 @@ def _lines(difference: Difference) -> Iterator[str]:
         yield f"      {difference.field}: {_spelled(live)} -> {_spelled(desired)}{owner}"
         return
     yield f"      {difference.field}:{owner}"
-    for line in difflib.unified_diff(_text(live), _text(desired), n=0, lineterm=""):
-        if not line.startswith(("---", "+++", "@@")):
-            yield f"        {line[0]} {line[1:]}"
+    old, new = _text(live), _text(desired)
+    for kind, start, end, new_start, new_end in difflib.SequenceMatcher(None, old, new, False).get_opcodes():
+        if kind != "equal":
+            yield from (f"        - {line}" for line in old[start:end])
+            yield from (f"        + {line}" for line in new[new_start:new_end])
 
 
 def _is_plain(value: Any) -> bool:

@@ -70,9 +70,16 @@ def redisop() -> None:
         redisop render -f my-redis.yaml | kubectl apply --server-side -f -
 
     \b
+    Or with redisop, which also waits, gives the roles and makes the password:
+        redisop reconcile --once -f my-redis.yaml
+
+    \b
     Exit codes:
         0    done
+        1    diff, --dry-run: changes are pending; reconcile: not Ready in time
         2    the command was called wrongly, or could not write its output
-        3    a document is invalid or missing
+        3    a document is invalid or missing, or asks for something refused
+        4    the cluster refused, or could not be reached
+        5    another field manager owns what was to be set
         130  interrupted
     """

@@ -15,7 +15,7 @@ from redisop.cli.cluster_options import Cluster, Selection, cluster_options, dur
 from redisop.cli.errors import Attempt, as_data, attempt_each, code_of, complain
 from redisop.cli.exit_codes import CLUSTER, DONE, INVALID, OWNED_BY_OTHERS, PENDING, gravest
 from redisop.cli.options import format_option
-from redisop.cli.output import is_coloured, put, say
+from redisop.cli.output import Level, is_coloured, put, say
 from redisop.cli.progress import Progress, progress
 from redisop.cli.targets import Target, being_deleted, find, stored
 from redisop.diff import Change, Consequence
@@ -115,12 +115,12 @@ def _run(target: Target, kube: Kube, options: Options, force: bool, shown: Progr
         if options.dry_run:
             return
         for change in _made(outcome):
-            why = f" ({change.reason})" if change.verb != "create" else ""
-            shown.happened(target.key, f"{_MADE[change.verb]} {change.key}{why}")
+            shown.happened(target.key, f"{_MADE[change.verb]} {change.key}{changes.in_brief(change)}")
         if outcome.action and not outcome.refusals:
             actions.append(outcome.action)
             shown.happened(target.key, f"{outcome.action} ({outcome.action.reason})")
-        shown.waits(target.key, _message(outcome))
+        if not outcome.settled:
+            shown.waits(target.key, _message(outcome))
 
     try:
         found = stored(target, kube.until(end), force, options.dry_run)
@@ -217,8 +217,8 @@ def _say(attempt: _Attempt) -> None:
         say("warning", refusal, where)
     for hold in _holds(run.outcome):
         say("warning", f"{hold.reason}: {hold.message}", where)
-    for condition in _secrets_out_of_sync(run):
-        say("warning", f"{condition['reason']}: {condition['message']}", where)
+    for level, condition in _worth_knowing(run):
+        say(level, f"{condition['reason']}: {condition['message']}", where)
     for change in _refused(run):
         say("error", f"{change.key}: {change.reason}; it is left as it is", where)
     for change in _left(run):
@@ -230,11 +230,20 @@ def _say(attempt: _Attempt) -> None:
         say("error", f"not Ready after {run.seconds:.0f} s: {_message(run.outcome)}", where)
 
 
-def _secrets_out_of_sync(run: _Run) -> list[dict[str, Any]]:
-    if run.options.dry_run and any(change.key.kind == "Secret" for change in _made(run.outcome)):
-        return []  # it will be made
-    conditions = run.outcome.status["conditions"]
-    return [each for each in conditions if (each["type"], each["status"]) == ("SecretsInSync", "False")]
+_WORTH_KNOWING: Final[dict[tuple[str, str], Level]] = {
+    ("SecretsInSync", "False"): "warning",
+    ("UpdatePending", "True"): "note",
+    ("VolumeResizing", "True"): "note",
+}
+
+
+def _worth_knowing(run: _Run) -> Iterator[tuple[Level, dict[str, Any]]]:
+    """Yield the conditions that nothing else on stderr tells of."""
+    will_be_made = run.options.dry_run and any(change.key.kind == "Secret" for change in _made(run.outcome))
+    for condition in run.outcome.status["conditions"]:
+        level = _WORTH_KNOWING.get((condition["type"], condition["status"]))
+        if level and not (will_be_made and condition["type"] == "SecretsInSync"):
+            yield level, condition
 
 
 def _as_text(attempt: _Attempt) -> Iterator[str]:

@@ -5,11 +5,13 @@ What is stored is asked of kubectl, what was sent of the proxy.
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +19,15 @@ import pytest
 import yaml
 
 from redisop.manifest import Manifest
+from redisop.reconcile.rights import rules
+from redisop.snapshot.vitals import Target, Vitals
 from tests.cli.run import Ended, redisop
 from tests.cluster.api_server import ApiServer
 from tests.cluster.kubectl import Kubectl
 from tests.convergence.conftest import ADMIN_TOKEN, post
+from tests.convergence.controllers import Controllers
 from tests.convergence.fault_proxy import FaultProxy, answer, is_write
+from tests.world import ScriptedMembers
 
 SPEC = {"replicas": 2, "memory": "512Mi", "storage": "2Gi", "version": "7.0"}
 
@@ -468,8 +474,6 @@ def test_diff_of_rendered_manifests_shows_what_adoption_needs(cli: Cli, kubectl:
 
 
 def test_a_newer_table_of_defaults_is_shown_only_when_asked(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dataclasses import replace
-
     from redisop.api import defaults
 
     cli.reconcile(documents=document())
@@ -552,3 +556,96 @@ def test_what_may_not_be_looked_at_leaves_what_was_last_written(cli: Cli, kubect
     assert 'grant the verb "' in ended.stderr
     assert "so this is what was last written into its status" in ended.stderr
     assert ended.stdout.splitlines()[1].strip() == "0 of 2 pods exist"
+
+
+# -- the page for users -----------------------------------------------------------------------------------------------
+
+PAGE = (Path(__file__).parents[2] / "docs/reconcile.md").read_text()
+SHOWN = re.compile(r"```(yaml|text)\n(.*?)```", re.DOTALL)
+AGE = re.compile(r"\b[0-9]+[smhd]\b")
+
+
+class Asked(ScriptedMembers):
+    """Scripted members for whoever asks for live ones, with some data in them."""
+
+    def probe(self, targets: Iterable[Target], password: bytes | None) -> tuple[Vitals, ...]:
+        filled = {"used_memory": 1_468_006, "maxmemory": 384 * 2**20}
+        return tuple(replace(member, **filled) for member in super().probe(targets, password))
+
+    def close(self) -> None:
+        """There is no connection."""
+
+
+@pytest.fixture
+def members(monkeypatch: pytest.MonkeyPatch) -> Asked:
+    members = Asked()
+    monkeypatch.setattr("redisop.live.once.Performer", lambda _: members)
+    monkeypatch.setattr("redisop.cli.comparison.Members", lambda: members)
+    return members
+
+
+def test_the_page_for_users_shows_what_happens(
+    cli: Cli, api_server: ApiServer, kubectl: Kubectl, members: Asked, tmp_path: Path
+) -> None:
+    file = tmp_path / "my-redis.yaml"
+    played = []
+    with Controllers(api_server, kubectl.namespace):
+        for language, text in SHOWN.findall(PAGE):
+            if language == "yaml":
+                file.write_text(text)
+                continue
+            command, _, output = text.partition("\n")
+            words, code = re.fullmatch(r"\$ redisop (.*?) +# exits with ([0-9])", command).groups()
+            ended = cli(*[str(file) if word == file.name else word for word in words.split()])
+            assert (command, ended.code) == (command, int(code)), ended.stderr
+            shown = as_shown(output, kubectl.namespace)
+            printed = as_shown(ended.stdout, kubectl.namespace)
+            assert [line for line in shown if line in printed] == printed, command
+            assert [line for line in shown if line not in printed + as_shown(ended.stderr, kubectl.namespace)] == []
+            played.append(words.split()[0])
+    assert played == ["reconcile", "reconcile", "reconcile", "diff", "status", "status"]
+
+
+def as_shown(text: str, namespace: str) -> list[str]:
+    """Return the lines as the page has them: another namespace, and any age is as good as another."""
+    return [" ".join(AGE.sub("1s", line.replace(namespace, "shop")).split()) for line in text.splitlines()]
+
+
+def role_of_the_page() -> Manifest:
+    return yaml.safe_load(next(text for _, text in SHOWN.findall(PAGE) if "kind: Role\n" in text))
+
+
+def test_the_role_of_the_page_is_what_the_loop_needs_and_what_the_commands_ask_beside_it() -> None:
+    beside = [
+        {"apiGroups": ["example.com"], "resources": ["redises"], "verbs": ["create"]},
+        {"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["list"]},
+    ]
+    assert granted(role_of_the_page()["rules"]) == granted([*rules(), *beside])
+
+
+def granted(rules: list[Manifest]) -> set[tuple[str, str, str]]:
+    return {
+        (group, resource, verb)
+        for rule in rules
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+
+
+def test_the_role_of_the_page_suffices_for_every_command(
+    cli: Cli, api_server: ApiServer, kubectl: Kubectl, members: Asked, tmp_path: Path
+) -> None:
+    kubectl.apply(role_of_the_page())
+    kubectl("create", "serviceaccount", "ci")
+    kubectl("create", "rolebinding", "ci", "--role=redisop", f"--serviceaccount={kubectl.namespace}:ci")
+    cli.kubeconfig = cli.proxy.kubeconfig(tmp_path, kubectl("create", "token", "ci").strip())
+    with Controllers(api_server, kubectl.namespace):
+        for text in (document(), document(memory="1Gi"), document(memory="1Gi", replicas=3)):
+            assert cli("diff", documents=text).code == 1
+            assert cli("reconcile", "--once", "--dry-run", documents=text).code == 1
+            ended = cli("reconcile", "--once", documents=text)
+            assert ended.code == 0, ended.stderr
+        for command in (("reconcile", "--once", "one"), ("diff",), ("status",), ("status", "one")):
+            ended = cli(*command)
+            assert ended.code == 0, ended.stderr
