@@ -23,7 +23,8 @@ from redisop.manifest import Key, Manifest, key
 from redisop.reconcile import Observed
 
 GONE_POLL: Final = 0.2
-WATCH_SECONDS: Final = 240
+# A watch cannot be left while nothing happens; this long it may outlive the run that it was for.
+WATCH_SECONDS: Final = 30
 # A version that no object has: applied with it, an object can be created and nothing be changed.
 NEVER: Final = "1"
 # One name a kind, that of the Redis; Services have three and are listed.
@@ -39,6 +40,7 @@ _SERVICE: Final = next(kind for kind in names.KINDS if kind.kind == "Service")
 _OPTIONAL: Final = "PodMonitor"
 # Kinds whose values the server stores as they are sent.
 _VERBATIM: Final = {"ConfigMap", "PersistentVolumeClaim", "Secret"}
+_MOVED_BY_CONTROLLERS: Final = {"PersistentVolumeClaim", "StatefulSet"}
 _BOOK_KEEPING: Final = {"creationTimestamp", "generation", "managedFields", "resourceVersion", "uid"}
 
 _Event: TypeAlias = "tuple[str, Sequence[Manifest]]"
@@ -60,7 +62,8 @@ class Children:
         self._claims: tuple[Manifest, ...] | None = None
         self._pod_monitors = True
         self._as_wanted: dict[Key, tuple[str, Manifest]] = {}
-        self._updated: Key | None = None
+        self._moved: set[Key] = set()
+        self._closed = False
         self._told: tuple[Redis, Mapping[str, Any]] | None = None
         self._events: queue.SimpleQueue[_Event] | None = None
 
@@ -153,17 +156,21 @@ class Children:
             self._look_for_the_secret(redis)
 
     def complete(self, redis: Redis) -> bool:
-        """Ask for what only others know by now; tell whether that is anything new.
+        """Ask for what controllers made of this run's writes; tell whether there is anything to ask for.
 
-        The claims of a new `Redis`, and what its controller says of a StatefulSet that was changed.
+        The claims of a new StatefulSet, and what its controller says of one that was changed.
         """
-        asked = self._claims is None or self._updated is not None
-        if self._claims is None:
-            self._claims = tuple(self._kube.list(names.CLAIM, *_children_of(redis)))
-        if self._updated is not None:
-            self._look_again(self._updated)
-            self._updated = None
-        return asked
+        if not (self._moved or self._claims is None):
+            return False
+        self._claims = tuple(self._kube.list(names.CLAIM, *_children_of(redis)))
+        for which in self._moved - {key(claim) for claim in self._claims}:
+            self._look_again(which)
+        self._moved.clear()
+        return True
+
+    def close(self) -> None:
+        """Let the watch end."""
+        self._closed = True
 
     # -- looking --------------------------------------------------------------------------------------------------
 
@@ -220,6 +227,8 @@ class Children:
             self._remember(self._kube.create(change.manifest))
             return
         self._apply(change, {"resourceVersion": NEVER})
+        if change.key.kind == "StatefulSet" and not self._created:
+            self._claims = None
 
     def _update(self, change: Change) -> None:
         assert change.manifest is not None, "what is updated has a manifest"  # noqa: S101
@@ -231,8 +240,8 @@ class Children:
             return
         live = self._known().get(change.key) or self._claim(change.key)
         self._apply(change, {"uid": live["metadata"]["uid"]} if live else {})
-        if change.key.kind == "StatefulSet":
-            self._updated = change.key
+        if change.key.kind in _MOVED_BY_CONTROLLERS:
+            self._moved.add(change.key)
 
     def _replace(self, change: Change) -> None:
         """Put a new object in the place of the old one, whose pods stay and are adopted by the new one."""
@@ -242,7 +251,7 @@ class Children:
         while (there := self._kube.get(change.key)) is not None and there["metadata"]["uid"] == old["uid"]:
             time.sleep(GONE_POLL)
         self._create(change)
-        self._updated = change.key
+        self._moved.add(change.key)
 
     def _delete(self, change: Change) -> None:
         live = self._known()
@@ -276,7 +285,7 @@ class Children:
 
     def _follow(self, redis: Redis, events: queue.SimpleQueue[_Event], version: str) -> None:
         """Pass on what happens to the pods after `version`; without one, begin with those that exist."""
-        while True:
+        while not self._closed:
             try:
                 for event in self._kube.watch(names.POD, *_children_of(redis), version, WATCH_SECONDS):
                     version = event.manifest["metadata"].get("resourceVersion", version)

@@ -58,10 +58,18 @@ def passes(
 ) -> Outcome:
     """Do the same with these members; `leave` ends all connections to them."""
     end = time.monotonic() + options.seconds
-    patience = end - min(LAST_WORDS, options.seconds / 10)
     children = Children(kube.until(end), created and not options.dry_run)
-    run = _Run(children, members, options, progress)
+    try:
+        return _until_done(redis, children, _Run(children, members, options, progress), options, end, leave)
+    finally:
+        children.close()
+
+
+def _until_done(
+    redis: Redis, children: Children, run: _Run, options: Options, end: float, leave: Callable[[], None]
+) -> Outcome:
     outcome = run.go(redis)
+    patience = end - min(LAST_WORDS, options.seconds / 10)
     while not run.is_over(outcome):
         left = patience - time.monotonic()
         if left <= 0:

@@ -7,8 +7,9 @@ from typing import Any
 from redisop import names
 from redisop.api.read import read
 from redisop.api.v1 import Redis
-from redisop.live.kube import Kube
+from redisop.live.kube import KINDS, Kube
 from redisop.live.once import Options, passes
+from redisop.live.request import MERGE, Request
 from redisop.manifest import Key, Manifest
 from redisop.reconcile import Members, Outcome
 from tests.convergence.fault_proxy import FaultProxy, Seen, is_write
@@ -79,21 +80,15 @@ class Site:
         return self.behind.get(Key(kind, self.namespace, name))
 
     def edit(self, kind: str, name: str, changes: Manifest, manager: str = "somebody") -> Manifest:
-        """Change an object as another field manager."""
-        return self.behind_as(manager, kind, name, changes)
+        """Merge `changes` into an object as another field manager."""
+        query = {"fieldManager": manager}
+        request = Request("patch", KINDS[kind], self.key(kind, name), query=query, content_type=MERGE, manifest=changes)
+        session = self.behind._session
+        return session.exchange(session.login, request, 60.0).content
 
-    def behind_as(self, manager: str, kind: str, name: str, changes: Manifest) -> Manifest:
-        from redisop.live import kube as module
-
-        request = module.Request(
-            "patch",
-            module.KINDS[kind],
-            Key(kind, self.namespace, name),
-            query={"fieldManager": manager},
-            content_type=module.MERGE,
-            manifest=changes,
-        )
-        return self.behind._ask(request).content
+    def key(self, kind: str, name: str) -> Key:
+        """Return the Key of an object in this namespace."""
+        return Key(kind, self.namespace, name)
 
     def objects(self) -> dict[Key, Manifest]:
         """Return all objects that a `Redis` may own or cause, by Key."""
