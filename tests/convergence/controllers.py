@@ -116,7 +116,7 @@ class Controllers:
             spec["volumes"].append({"name": volume, "persistentVolumeClaim": {"claimName": f"{volume}-{name}"}})
         self._send("POST", f"{self._core}/pods", {"metadata": metadata, "spec": spec})
         ready = {"type": "Ready", "status": "True"}
-        status = {"phase": "Running", "podIP": f"10.0.0.{ordinal + 1}", "conditions": [ready]}
+        status = {"phase": "Running", "podIP": f"127.99.0.{ordinal + 1}", "conditions": [ready]}
         status["podIPs"] = [{"ip": status["podIP"]}]
         self._send("PATCH", f"{self._core}/pods/{name}/status", {"status": status})
 
