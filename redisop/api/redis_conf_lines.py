@@ -33,8 +33,14 @@ def spell(settings: Mapping[str, str]) -> list[str]:
     return [f"{key} {_spelled(str(value))}" for key, value in settings.items()]
 
 
+def quoted(value: str) -> str:
+    """Return the value in double quotes; every byte that is not plain ASCII is escaped, so that it stays one line."""
+    plain = {byte for byte in range(0x20, 0x7F) if chr(byte) not in '"\\'}
+    return '"' + "".join(chr(byte) if byte in plain else f"\\x{byte:02x}" for byte in value.encode()) + '"'
+
+
 def _spelled(value: str) -> str:
-    return value if _PLAIN.fullmatch(value) else _quoted(value)
+    return value if _PLAIN.fullmatch(value) else quoted(value)
 
 
 def _unquoted(text: str) -> str:
@@ -48,8 +54,3 @@ def _unquoted(text: str) -> str:
 def _character(found: re.Match[bytes]) -> bytes:
     letter = found[1]
     return bytes.fromhex(letter[1:].decode()) if len(letter) == 3 else _LETTERS.get(letter, letter)
-
-
-def _quoted(value: str) -> str:
-    plain = {byte for byte in range(0x20, 0x7F) if chr(byte) not in '"\\'}
-    return '"' + "".join(chr(byte) if byte in plain else f"\\x{byte:02x}" for byte in value.encode()) + '"'

@@ -16,6 +16,8 @@ FAULT_OF_REDISOP = 70
 
 def main() -> NoReturn:
     """Run the command that the process was called with, and leave with its exit code."""
+    if sys.stderr is None:  # closed: the exit code has to say it all
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - for as long as the process
     try:
         sys.exit(_run())
     except KeyboardInterrupt:

@@ -16,6 +16,6 @@ def command(output: str) -> None:
 
     \b
     Install it:
-        redisop crd | kubectl apply --server-side -f -
+        redisop crd | kubectl apply --server-side --field-manager=redisop -f -
     """
     put_manifest(crd(), output)

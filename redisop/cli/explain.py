@@ -60,7 +60,9 @@ def explain(redis: Redis) -> Iterator[Explained]:
         explained = origin(redis, derived, defaults)
         if explained:
             yield Explained(name, *explained)
-    yield from _defaulted(redis.spec, redis.spec.model_dump(mode="json"), "spec")
+    for constant in _defaulted(redis.spec, redis.spec.model_dump(mode="json"), "spec"):
+        if derived.persistence_mode in USED_WITH.get(constant.name, {derived.persistence_mode}):
+            yield constant
 
 
 # -- what follows from something else ---------------------------------------------------------------------------------
@@ -147,6 +149,12 @@ def _table(defaults: Defaults) -> str:
 
 
 # -- constant defaults ------------------------------------------------------------------------------------------------
+
+# What means something under these modes of persistence only.
+USED_WITH: Final = {
+    "spec.persistence.appendfsync": {"AOF", "Both"},
+    "spec.persistence.save": {"RDB", "Both"},
+}
 
 
 def _defaulted(part: BaseModel, dumped: dict[str, Any], path: str) -> Iterator[Explained]:

@@ -8,6 +8,7 @@ run and this run does not is removed. `kustomization.yaml` lists the files, as l
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from redisop.manifest import Manifest, to_yaml
 
 KUSTOMIZATION: Final = "kustomization.yaml"
 MARK: Final = "# Written by redisop render --output-dir. Without this line redisop leaves the file alone.\n"
+_NUMBER: Final = re.compile("[0-9]{1,18}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,29 @@ class Written:
     changed: list[str]
     unchanged: list[str]
     removed: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Which member a file says is home, by its ordinal, and how often that changed."""
+
+    file: Path
+    primary: int
+    epoch: int
+
+
+def later_home(folder: Path, manifests: Iterable[Manifest]) -> Home | None:
+    """Return what `folder` holds of one `Redis` if its epoch is higher than that of its `manifests`."""
+    config_map = next(manifest for manifest in manifests if manifest["kind"] == "ConfigMap")
+    path = _path(config_map)
+    before = _ours(folder, path)
+    facts = before.get("data") if before else None
+    if not isinstance(facts, dict):
+        return None
+    home, epoch = str(facts.get("home")), str(facts.get("epoch"))
+    if not (_NUMBER.fullmatch(home) and _NUMBER.fullmatch(epoch)) or int(epoch) <= int(config_map["data"]["epoch"]):
+        return None
+    return Home(folder / path, int(home), int(epoch))
 
 
 def write(folder: Path, manifests: Iterable[Manifest]) -> Written:
@@ -60,9 +85,21 @@ def _rendered_before(folder: Path) -> Iterator[tuple[str, Manifest]]:
     """Yield the files that `write` made: in the right place, with our labels, and no Secret, since no run makes one."""
     for file in sorted([*folder.glob("*.yaml"), *folder.glob("*/*.yaml")]):
         path = file.relative_to(folder).as_posix()
-        found = parse(file.read_bytes(), path)
-        if len(found) == 1 and isinstance(found[0], Document) and _is_ours(found[0].value, path):
-            yield path, found[0].value
+        manifest = _ours(folder, path)
+        if manifest is not None:
+            yield path, manifest
+
+
+def _ours(folder: Path, path: str) -> Manifest | None:
+    """Return what `write` made at `path`; None for all else, be it somebody's, a folder or not to be read."""
+    try:
+        # A pipe would keep us waiting for ever.
+        found = list(parse((folder / path).read_bytes(), path)) if (folder / path).is_file() else []
+    except OSError:
+        return None
+    if len(found) == 1 and isinstance(found[0], Document) and _is_ours(found[0].value, path):
+        return found[0].value
+    return None
 
 
 def _is_ours(manifest: Manifest, path: str) -> bool:
@@ -76,10 +113,17 @@ def _is_ours(manifest: Manifest, path: str) -> bool:
 
 def _list(paths: Iterable[str], folder: Path) -> None:
     file = folder / KUSTOMIZATION
-    if file.exists() and not file.read_text(encoding="utf-8").startswith(MARK):
+    if not _is_free(file):
         return
     head = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
     _replace(file, MARK + to_yaml([head | {"resources": sorted(paths)}]))
+
+
+def _is_free(file: Path) -> bool:
+    try:
+        return file.read_bytes().startswith(MARK.encode()) if file.is_file() else not os.path.lexists(file)
+    except OSError:
+        return False
 
 
 def _replace(file: Path, text: str) -> bool:

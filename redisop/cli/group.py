@@ -67,7 +67,7 @@ def redisop() -> None:
     \b
     From there to a Redis that serves, with kubectl alone:
         redisop secret my-redis | kubectl create -f -
-        redisop render -f my-redis.yaml | kubectl apply --server-side -f -
+        redisop render -f my-redis.yaml | kubectl apply --server-side --field-manager=redisop -f -
 
     \b
     Or with redisop, which also waits, gives the roles and makes the password:
@@ -77,9 +77,11 @@ def redisop() -> None:
     Exit codes:
         0    done
         1    diff, --dry-run: changes are pending; reconcile: not Ready in time
-        2    the command was called wrongly, or could not write its output
+        2    the command was called wrongly, or its input or output is closed or could not be written
         3    a document is invalid or missing, or asks for something refused
         4    the cluster refused, or could not be reached
         5    another field manager owns what was to be set
+        70   a fault of redisop
         130  interrupted
+        141  whoever read stdout left
     """

@@ -65,6 +65,10 @@ class Loaded:
         """Return the violation with its place."""
         return _finding(self.document, violation)
 
+    def error(self, wrong: str, right: str) -> Finding:
+        """Return why the document as a whole cannot be used."""
+        return Finding("error", self.document.source, self.document.line, "", wrong, right)
+
     def note(self, wrong: str, right: str) -> Finding:
         """Return something worth knowing about the document as a whole."""
         return Finding("note", self.document.source, self.document.line, "", wrong, right)

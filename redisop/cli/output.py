@@ -13,12 +13,14 @@ from redisop.manifest import Manifest, list_of, to_json, to_yaml
 Level = Literal["error", "warning", "note"]
 
 _COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
-_UNWRITABLE = 2
+_NO_STREAM = 2
 _READER_LEFT = 141  # as a shell reports a process that SIGPIPE ended
 
 
 def put(text: str) -> None:
     """Write data to stdout: UTF-8 and line feeds in every locale. Ends the process quietly when nobody reads it."""
+    if sys.stdout is None:
+        stop("stdout is closed")
     try:
         sys.stdout.buffer.write(text.encode())
         sys.stdout.buffer.flush()
@@ -54,9 +56,9 @@ def say_fault(error: Exception) -> None:
 
 
 def stop(what: str) -> NoReturn:
-    """End the process because what it made cannot be written anywhere."""
+    """End the process because there is nowhere to read from or to write to."""
     say("error", what)
-    sys.exit(_UNWRITABLE)
+    sys.exit(_NO_STREAM)
 
 
 def is_terminal(stream: TextIO) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -18,10 +19,19 @@ from redisop.render import render
 from redisop.render.inputs import Inputs
 
 
+class _Folder(click.Path):
+    """Refuses the empty path, which Python takes for the current folder: a script's unset variable is none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not str(value):
+            self.fail("an empty text is no folder: write . for this one", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 @click.command()
 @source_options
 @format_option("yaml", "json")
-@click.option("--output-dir", type=click.Path(file_okay=False, path_type=Path), help="Write one file a manifest here.")
+@click.option("--output-dir", type=_Folder(file_okay=False, path_type=Path), help="Write one file a manifest here.")
 @click.option("--primary", type=click.IntRange(min=0), default=0, show_default=True, help="Ordinal of the primary.")
 @click.option("--epoch", type=click.IntRange(min=0), default=0, show_default=True, help="How often the primary moved.")
 @click.option("--managed", is_flag=True, help="Print what redisop makes of a Redis object in a cluster.")
@@ -42,18 +52,20 @@ def command(
 
     \b
     Apply a document:
-        redisop render -f my-redis.yaml | kubectl apply --server-side -f -
-    Keep the manifests of a folder of documents in Git, for `kubectl apply -k manifests`:
+        redisop render -f my-redis.yaml | kubectl apply --server-side --field-manager=redisop -f -
+    Keep the manifests of a folder of documents in Git, and apply them:
         redisop render -f documents/ --output-dir manifests
+        kubectl apply --server-side --field-manager=redisop -k manifests
 
     --output-dir writes <namespace>/<kind>-<name>.yaml, and a kustomization.yaml unless there is one of yours. What an
-    earlier run wrote for the same Redis and this one does not is removed.
+    earlier run wrote for the same Redis and this one does not is removed. --primary and --epoch hold for as long as the
+    instance does: give them each time; a Redis whose files there have a higher epoch is refused.
     """
     if output_dir and output != "yaml":
         raise click.UsageError("--output-dir writes YAML: leave out -o")
     inputs = Inputs(managed=managed, primary=primary, epoch=epoch)
     found = load(paths, recursive, namespace)
-    manifests = _manifests(found, inputs)
+    manifests = _manifests(found, inputs, output_dir)
     for finding in found.findings:
         finding.say()
     if manifests and output_dir:
@@ -63,19 +75,37 @@ def command(
     return found.exit_code
 
 
-def _manifests(found: Load, inputs: Inputs) -> list[Manifest]:
-    """Return the manifests of every `Redis`, and add what there is to say about them."""
+def _manifests(found: Load, inputs: Inputs, output_dir: Path | None) -> list[Manifest]:
+    """Return the manifests of every `Redis` that may be written, and add what there is to say about them."""
     manifests: list[Manifest] = []
     for loaded in found.loaded:
         redis = loaded.redis
         try:
-            manifests += render(redis.metadata, redis.spec, inputs)
+            children = render(redis.metadata, redis.spec, inputs)
         except ValueError as error:
             violation = Violation("spec.replicas", str(error), "give another --primary, or more replicas")
             found.findings.append(loaded.finding(violation))
             continue
+        set_back = output_dir and _set_back(loaded, output_dir, children)
+        if set_back:
+            found.findings.append(set_back)
+            continue
+        manifests += children
         found.findings += _remarks(loaded, inputs)
     return manifests
+
+
+def _set_back(loaded: Loaded, folder: Path, manifests: list[Manifest]) -> Finding | None:
+    """Return the error that these manifests would make a member home again that an earlier run has deposed."""
+    from redisop.cli.folder import later_home
+
+    home = later_home(folder, manifests)
+    if home is None:
+        return None
+    wrong = f"{home.file} has home {home.primary}, epoch {home.epoch}"
+    flags = f"--primary {home.primary} --epoch {home.epoch}"
+    right = f"give {flags} again (the flags hold for as long as the instance does), or remove the file"
+    return loaded.error(wrong, right)
 
 
 def _remarks(loaded: Loaded, inputs: Inputs) -> Iterator[Finding]:
@@ -95,7 +125,7 @@ def _write(folder: Path, manifests: list[Manifest]) -> None:
     try:
         written = write(folder, manifests)
     except OSError as error:
-        stop(f"cannot write {error.filename or folder}: {error.strerror}")
+        stop(f"cannot write {error.filename2 or error.filename or folder}: {error.strerror}")
     for path in written.removed:
         say("note", "removed: it is not rendered any more", str(folder / path))
     say("note", f"{len(written.changed)} files changed, {len(written.unchanged)} as before", str(folder))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from redisop.cli.output import stop
 from redisop.documents import MOST_BYTES, Document, Problem, parse
 
 STDIN: Final = "-"
@@ -67,6 +68,8 @@ def _of_file(path: str) -> Iterator[Document | Problem | Missing]:
 def _read(path: str) -> bytes:
     """Return the content, cut off where it is too much for `parse`: nobody needs to hold a disk image to refuse it."""
     if path == STDIN:
+        if sys.stdin is None:
+            stop("stdin is closed")
         return _up_to_too_much(sys.stdin.buffer)
     with Path(path).open("rb") as file:
         return _up_to_too_much(file)

@@ -109,17 +109,13 @@ def _probes(spec: RedisSpec, derived: Derived) -> Manifest:
 
 
 def _exporter(spec: RedisSpec, derived: Derived) -> Manifest:
-    exporter = spec.monitoring.exporter
     container: Manifest = {
         "name": names.EXPORTER_CONTAINER,
         "image": derived.exporter_image,
         "imagePullPolicy": spec.pod.imagePullPolicy,
         "env": [{"name": "REDIS_ADDR", "value": f"redis://localhost:{names.REDIS_PORT}"}],
         "ports": [{"name": names.METRICS_PORT_NAME, "containerPort": names.METRICS_PORT, "protocol": "TCP"}],
-        "resources": {
-            "requests": {"memory": derived.defaults.exporter_memory, **_amounts(exporter.resources.requests)},
-            "limits": {"memory": derived.defaults.exporter_memory, **_amounts(exporter.resources.limits)},
-        },
+        "resources": _exporter_resources(spec, derived),
         "securityContext": _container_security(),
     }
     if spec.auth.enabled:
@@ -129,6 +125,17 @@ def _exporter(spec: RedisSpec, derived: Derived) -> Manifest:
         container["command"] = ["sh", "-c", start]
         container["volumeMounts"] = [_auth_mount()]
     return container
+
+
+def _exporter_resources(spec: RedisSpec, derived: Derived) -> Manifest:
+    """Return what was asked for; a memory of which only one is given is both, else the table's."""
+    wanted = spec.monitoring.exporter.resources
+    requests, limits = _amounts(wanted.requests), _amounts(wanted.limits)
+    limit = limits.get("memory") or requests.get("memory") or derived.defaults.exporter_memory
+    return {
+        "requests": {**requests, "memory": requests.get("memory", limit)},
+        "limits": {**limits, "memory": limit},
+    }
 
 
 def _mounts(spec: RedisSpec) -> list[Manifest]:

@@ -11,6 +11,7 @@ from hashlib import sha256
 from redisop import names
 from redisop.api import config_keys
 from redisop.api.derived import Derived
+from redisop.api.redis_conf_lines import quoted
 from redisop.api.v1 import RedisSpec
 
 _PLAIN = re.compile(r"[A-Za-z0-9._/:%*,@+-]+")
@@ -23,7 +24,7 @@ def redis_conf(spec: RedisSpec, derived: Derived) -> str:
         *_fixed(),
         *_memory(spec, derived),
         *_persistence(spec, derived),
-        *(config_line(key, value) for key, value in sorted(spec.config.items())),
+        *(line for key, value in sorted(spec.config.items()) for line in config_lines(key, value)),
     ]
     return "\n".join(lines) + "\n"
 
@@ -34,13 +35,13 @@ def restart_digest(spec: RedisSpec, derived: Derived) -> str | None:
     Only those may stand in the pod template: a setting that can change live must not restart anything.
     """
     restart = config_keys.restart_keys(derived.version)
-    lines = [config_line(key, value) for key, value in sorted(spec.config.items()) if key in restart]
+    lines = [line for key, value in sorted(spec.config.items()) if key in restart for line in config_lines(key, value)]
     return sha256("\n".join(lines).encode()).hexdigest()[:16] if lines else None
 
 
-def config_line(key: str, value: str) -> str:
-    """Return one line of `redis.conf`; what is not plain is quoted byte by byte, so that no value can add a line."""
-    return " ".join([key, *(_quoted(argument) for argument in config_keys.arguments(key, value))])
+def config_lines(key: str, value: str) -> list[str]:
+    """Return the lines of `redis.conf` for a key; what is not plain is quoted, so that no value can add a line."""
+    return [" ".join([key, *map(_argument, words)]) for words in config_keys.directives(key, value)]
 
 
 def _fixed() -> list[str]:
@@ -79,8 +80,5 @@ def _persistence(spec: RedisSpec, derived: Derived) -> list[str]:
     return lines
 
 
-def _quoted(argument: str) -> str:
-    if _PLAIN.fullmatch(argument):
-        return argument
-    plain = {byte for byte in range(0x20, 0x7F) if chr(byte) not in '"\\'}
-    return '"' + "".join(chr(byte) if byte in plain else f"\\x{byte:02x}" for byte in argument.encode()) + '"'
+def _argument(text: str) -> str:
+    return text if _PLAIN.fullmatch(text) else quoted(text)

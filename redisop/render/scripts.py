@@ -127,7 +127,7 @@ other_allows() {
   if   [ -z "$data" ] && [ "$at" = 0 ]; then return 0          # blank: nothing to lose
   elif [ -z "$data" ] && [ -z "$my_data" ]; then return 0      # nobody has a key, whatever there was once
   elif [ "$policy" = Available ]; then return 0                # the user prefers any leader to none
-  elif [ -z "$my_data" ]; then hold "member $1 has data and this one has none"
+  elif [ -z "$my_data" ]; then hold "member $1 has data and this one has none"; richer=$1
   elif [ "$id" = "$my_id" ] && [ "$at" != 0 ] && [ "$my_at" != 0 ]; then   # one history, both positions known
     [ "$at" -gt "$my_at" ] || return 0
     hold "member $1 is ahead of this one"
@@ -141,6 +141,7 @@ led_last() { fact=; [ -r "$role_file" ] && read -r fact <"$role_file"; [ "$fact"
 as_home() {
   [ "$self" -lt "$members" ] || { hold "there are $members members, and this one is member $self"; return; }
   [ "$members" -gt 1 ] || ! ask 1 PING >/dev/null || { hold "alone by the member list, but member 1 answers"; return; }
+  [ "$members" -gt 1 ] || [ -z "$richer" ] || { hold "alone now, but member $richer had data, this one none"; return; }
   others_allow || return
   first=$seen
   clock; began=$now
@@ -182,15 +183,32 @@ unpark() {  # it leads, or has synced: from now on it answers reads when the lin
   ok ask "$self" CONFIG SET replica-serve-stale-data yes && ok ask "$self" ACL SETUSER redisop-replica on && parked=''
 }
 
+change_over() {  # to the persistence.mode that is wanted, once what another one left on the volume has been loaded
+  case $turn in
+    log)  ok ask "$self" CONFIG SET appendonly yes || return;;
+    dump) saved=$(ask "$self" LASTSAVE)              # the log may go when a dump has been written since the start
+          : "${loaded:=$saved}"
+          [ "$saved" != "$loaded" ] || { ask "$self" BGSAVE >/dev/null; return; }
+          ok ask "$self" CONFIG SET appendonly no && rm -rf "$volume/appendonly.aof" "$volume/appendonlydir" || return;;
+    none) ok ask "$self" CONFIG SET appendonly no || return
+          rm -rf "$volume/appendonly.aof" "$volume/appendonlydir" "$volume/dump.rdb" || return;;
+  esac
+  say "loaded the $found of another persistence.mode, keeps $turn from now on"
+  turn=''
+}
+
 watch() {
-  quiet=0 why='' remembered='' tick=$unsettled
+  quiet=0 why='' remembered='' loaded='' richer='' tick=$unsettled
   while sleep "$tick"; do
     tick=$unsettled
     refresh
     look "$self" || continue
     tell_home
     remember
-    if [ "$role" = master ] || [ "$link" = up ]; then unpark; fi
+    if [ "$role" = master ] || [ "$link" = up ]; then
+      unpark
+      [ -z "$turn" ] || change_over                  # not before: that a log was loaded speaks for home
+    fi
     if [ "$role" = master ] || { [ "$link" = up ] && [ "$self" != "$home" ]; }; then quiet=0 tick=$settled; continue; fi
     if at_work "$self"; then quiet=0; continue; fi
     quiet=$((quiet + 1))
@@ -219,6 +237,20 @@ fi
 printf %s "$password" >"$run/password" || fail "$run/password cannot be written"   # for probe and hook
 quoted=$(printf %s "${password:-redisop}" | od -An -v -tx1 | tr -d ' \n' | sed 's/../\\x&/g')
 
+# A volume that was written under another persistence.mode: Redis would boot empty beside what it holds, and lose it.
+# So it loads what is there, and changes over while it runs.
+found=none wanted=dump
+[ ! -s "$volume/dump.rdb" ] || found=dump
+if [ -s "$volume/appendonly.aof" ] || [ -s "$volume/appendonlydir/appendonly.aof.manifest" ]; then found=log; fi
+if grep -q '^appendonly yes' "$etc/redis.conf"; then wanted=log
+elif grep -q '^rdb-del-sync-files yes' "$etc/redis.conf"; then wanted=none; fi
+case $found:$wanted in
+  dump:log)           turn=log loads='appendonly no';;
+  log:dump|log:none)  turn=$wanted loads='appendonly yes';;
+  dump:none)          turn=none loads='';;
+  *)                  turn='' loads='';;
+esac
+
 # Alone, it leads at once. Not so where member 1 answers: then the member list here is a minute behind a change of
 # scale, and an empty volume would wipe those that copied it.
 parked=yes told=$home
@@ -227,7 +259,7 @@ parked=yes told=$home
 # answer PSYNC with MASTERDOWN: they forget their position (6.2), and ask again a thousand times a second.
 if [ -n "$parked" ]; then boots=parked replicas=off; else boots=alone replicas=on; fi
 {
-  cat "$etc/redis.conf" && echo &&
+  cat "$etc/redis.conf" && echo && echo "$loads" &&
   { [ -z "$password" ] || printf 'requirepass "%s"\n' "$quoted"; } &&
   printf 'user redisop-replica %s ">%s" +psync +sync +replconf +ping\n' "$replicas" "$quoted" &&
   printf 'masteruser redisop-replica\nmasterauth "%s"\n' "$quoted" &&
@@ -284,7 +316,7 @@ done
 if [ "$link" = up ]; then
   [ "$heard" -le "$max_lag" ] || not "nothing heard from the primary for $heard s"
 else
-  # Never in sync: -1, or on 6.2 the seconds since 1970.
+  # -1: it was never in sync.
   [ "$down" -ge 0 ] && [ "$down" -lt "$max_lag" ] || not "link down for $down s"
 fi
 """

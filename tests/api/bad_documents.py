@@ -263,6 +263,10 @@ SIZES = (
     bad("backlog-small", "spec.tuning.replicationBacklog", "is less than 16Ki", "16383"),
     bad("backlog-large", "spec.tuning.replicationBacklog", "more than memory", {"memory": "64Mi", "tuning": {"replicationBacklog": "65Mi"}}, at="spec"),
     bad("none-with-storage", "spec.persistence.mode", "the volumes hold no data", "None", level="warning", seen_by="nobody"),
+    *(
+        bad(f"storage-none-{mode}", "spec.storage", "goes with the pod", {"storage": 0, "persistence": {"mode": mode}}, at="spec", level="warning", seen_by="nobody")
+        for mode in ("AOF", "RDB", "Both")
+    ),
     bad("liveness-timeout", "spec.probes.liveness.timeout", "is less than a second", "900ms"),
     bad("liveness-period", "spec.probes.liveness.period", "is less than a second", "0"),
     bad("sync-timeout", "spec.update.syncTimeout", "is less than a second", "0s"),
@@ -292,6 +296,7 @@ SPEC = (
     bad("image-digest", "spec.image", "is not the name of an image", "redis:7.0@sha256:abc"),
     bad("image-tag-empty", "spec.image", "is not the name of an image", "redis:"),
     bad("image-scheme", "spec.image", "is not the name of an image", "docker://redis:7.0"),
+    bad("monitor-without-exporter", "spec.monitoring.podMonitor.enabled", "no pod has the port", True, level="warning", seen_by="nobody"),
     bad("exporter-image", "spec.monitoring.exporter.image", "is not the name of an image", "exporter:"),
     Bad("version-unsaid", "spec.version", "this is Redis 6.2", {**document(), "spec": {}}, "warning", "nobody"),
     bad("image-unsaid", "spec.image", "says no version in its tag", "redis:alpine", level="warning", seen_by="nobody"),
@@ -385,6 +390,7 @@ NETWORK = (
     bad("node-ports-same", "spec.services.read.nodePort", "is that of the primary, too", {name: {"type": "NodePort", "nodePort": 30379} for name in ("primary", "read")}, at="services"),
     bad("families-of-single-stack", "spec.network.ipFamilyPolicy", "ipFamilies names two", {"ipFamilyPolicy": "SingleStack", "ipFamilies": ["IPv4", "IPv6"]}, at="network"),
     bad("operator-namespace", "spec.networkPolicy.operatorNamespace", "is not a name for a namespace", "My"),
+    bad("policy-without-clients", "spec.networkPolicy.allowFrom", "only members and the operator's namespace may connect, and Prometheus cannot reach the exporter", {"enabled": True}, at="networkPolicy", level="warning", seen_by="nobody"),
     bad("peer-empty", "spec.networkPolicy.allowFrom[0]", "must have either ipBlock, or podSelector", [{}], at="networkPolicy.allowFrom"),
     bad("peer-both", "spec.networkPolicy.allowFrom[0]", "must have either ipBlock, or podSelector", [{"ipBlock": {"cidr": "::/0"}, "podSelector": {}}], at="networkPolicy.allowFrom"),
     bad("peer-cidr", "spec.networkPolicy.allowFrom[0].ipBlock.cidr", "is not a range of addresses", [{"ipBlock": {"cidr": "10.0.0.256/8"}}], at="networkPolicy.allowFrom"),

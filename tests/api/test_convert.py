@@ -189,6 +189,15 @@ def test_what_v1alpha1_leaves_out_has_its_own_meaning(spec: Any, converted: Any)
     assert to_v1(early(spec))["spec"] == converted
 
 
+def test_a_document_without_a_spec_means_what_its_version_means_by_it():
+    bare = early({})
+    del bare["spec"]
+    assert to_v1(bare)["spec"] == {"auth": {"enabled": False}}
+    plain = document()
+    del plain["spec"]
+    assert read(to_v1(to_v1alpha1(plain))).redis.spec == read(plain).redis.spec
+
+
 def test_nothing_is_kept_in_an_annotation_when_both_versions_say_it():
     plain = early({"size": 2, "memory": "1Gi"})
     assert "annotations" not in to_v1(plain)["metadata"]

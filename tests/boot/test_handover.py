@@ -31,9 +31,11 @@ def test_without_an_operator_it_returns_at_once(serving: Boot, setup: Setup) -> 
         assert process.wait(AT_ONCE) == 0
 
 
-@matrix(persistence=["aof"])
-def test_on_a_replica_it_returns_at_once(serving: Boot, setup: Setup) -> None:
+@matrix(persistence=["aof"], members=[3])
+def test_on_a_replica_it_returns_at_once_even_if_that_has_a_replica(serving: Boot, setup: Setup) -> None:
     instance = serving(setup)
+    instance.call(2, "REPLICAOF", instance.address[1], PORT)
+    until(lambda: instance.info(1)["connected_slaves"] == 1, "member 2 follows member 1", instance)
     with operator(instance), hook(instance, 1) as process:
         assert process.wait(AT_ONCE) == 0
 

@@ -46,7 +46,8 @@ class History:
         self.instance, self.dice = instance, dice
         self.members = range(instance.members)
         self.loses_volumes, self.has_operators = dice.random() < 0.4, dice.random() < 0.6
-        self.lost_volumes = False
+        # Everything is promised by a log on every volume, as long as none of them is lost.
+        instance.ledger.may_forget = instance.setup.persistence != "aof"
         self.acts: list[tuple[float, Callable[[], None]]] = [
             (4, self.write),
             (0.7, self.flush),
@@ -83,14 +84,9 @@ class History:
             time.sleep(0.2)
         with instance.client(instance.home) as client:
             kept = {int(key.removeprefix("w:")) for key in client.keys("w:*")}
-        last = instance.ledger.last if self.strict else max(kept, default=0)
+        last = max(kept, default=0) if instance.ledger.may_forget else instance.ledger.last
         missing = {number for number in instance.ledger.acknowledged if number <= last} - kept
         assert not missing, f"acknowledged and lost: {sorted(missing)[:9]}\n{instance.story()}"
-
-    @property
-    def strict(self) -> bool:
-        """Whether persistence promises everything: a log on every volume, none of them lost."""
-        return self.instance.setup.persistence == "aof" and not self.lost_volumes
 
     def holds(self) -> bool:
         """Whether home holds, and for the same reason for some time."""
@@ -105,13 +101,7 @@ class History:
     # -- what happens --------------------------------------------------------------------------------------------------
 
     def write(self) -> None:
-        """Write some entries, after taking off what is owed what a loss of all took, where that may be."""
-        instance = self.instance
-        with suppress(*NO_ANSWER):
-            if not self.strict and instance.primaries() == [instance.home]:
-                kept = int(instance.call(instance.home, "GET", "seq") or 0)
-                instance.ledger.acknowledged = {number for number in instance.ledger.acknowledged if number <= kept}
-        instance.write(self.dice.randint(1, 60), confirmed=self.dice.random() < 0.7)
+        self.instance.write(self.dice.randint(1, 60), confirmed=self.dice.random() < 0.7)
 
     def flush(self) -> None:
         self.instance.flush()
@@ -135,7 +125,7 @@ class History:
         """Lose one volume, while all others are there."""
         if len(self.instance.pods) < len(self.members):
             return
-        self.lost_volumes = True
+        self.instance.ledger.may_forget = True
         member = self.dice.choice((self.instance.home, self.dice.choice(self.members)))
         self.instance.delete(member, orderly=False)
         self.instance.lose_volume(member)

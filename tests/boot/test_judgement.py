@@ -1,17 +1,45 @@
 """How home judges each other member, row by row: who it is, what it knows, whose data are newer. And how it looks."""
 
-import os
-import shutil
 import time
 from pathlib import Path
 
 import pytest
 
 from tests.boot.conftest import Boot
-from tests.boot.instance import PORT, TICK, Instance, until
+from tests.boot.instance import PORT, TICK, until
 from tests.boot.setups import Setup, matrix
 
-# -- it does not answer, is loading (see test_rows), leads, or takes somebody else for home ----------------------------
+INTERPOSED = """#!/bin/sh
+# A redis-cli in which the world changes while home looks at member 1.
+real={real} other={other}
+case "$REDISOP_SELF $*" in
+  "cache-0 -h $other INFO") {instead};;
+  *) exec "$real" "$@";;
+esac
+"""
+
+SLOW = """#!/bin/sh
+[ "$REDISOP_SELF" != cache-0 ] || sleep 0.6
+exec {real} "$@"
+"""
+
+
+# -- it does not answer (see test_rows), is loading, leads, or takes somebody else for home ----------------------------
+
+
+@matrix()
+def test_home_holds_while_a_member_is_loading(serving: Boot, setup: Setup) -> None:
+    """What a loading Redis answers is seen in test_ready. Here its answer is made: a real load cannot be held still."""
+    instance = serving(setup)
+    instance.terminate(0)
+    loading = instance.folder / "loading"
+    loading.write_text("1")
+    instead = f'"$real" "$@" | sed "s/^loading:0/loading:$(cat {loading})/"'
+    instance.interpose("redis-cli", INTERPOSED, other=instance.address[1], instead=instead)
+    instance.start(0)
+    instance.await_hold("member 1 does not answer, or is loading")
+    loading.write_text("0")
+    instance.await_primary()
 
 
 @matrix()
@@ -99,6 +127,25 @@ def test_a_member_that_is_behind_in_the_same_history_is_no_objection(serving: Bo
     assert instance.keys(1) == {"db0": 41}
 
 
+@matrix(persistence=["rdb"], versions=["6.2"])
+def test_a_position_that_a_replica_forgot_when_its_sync_was_refused_is_unknown_and_not_old(
+    serving: Boot, setup: Setup
+) -> None:
+    instance = serving(setup)
+    instance.write()
+    instance.call(0, "SAVE")
+    instance.write()
+    instance.call(0, "ACL", "SETUSER", "redisop-replica", "-psync", "-sync")
+    instance.call(0, "CLIENT", "KILL", "TYPE", "replica")
+    until(lambda: instance.info(1)["slave_repl_offset"] <= 1, "member 1 forgot its position", instance)
+    instance.kill(0)
+    instance.start(0)
+    assert instance.info(1)["slave_repl_offset"] <= 1
+    instance.await_hold("cannot tell whether member 1 or this one has the newer data")
+    assert instance.info(0)["master_replid"] == instance.info(1)["master_replid"]
+    assert instance.keys(1) == {"db0": 41}
+
+
 @matrix(persistence=["rdb"])
 def test_a_dump_made_without_replicas_holds_no_position_and_is_never_taken_for_a_complete_log(
     prepare: Boot, setup: Setup
@@ -181,37 +228,6 @@ def test_home_holds_while_it_follows_somebody_who_lives(serving: Boot, setup: Se
 
 # -- how it looks ------------------------------------------------------------------------------------------------------
 
-INTERPOSED = """#!/bin/sh
-# A redis-cli in which the world changes while home looks at member 1.
-real={real} other={other}
-case "$REDISOP_SELF $*" in
-  "cache-0 -h $other INFO") "$real" "$@"; {meanwhile};;
-  *) exec "$real" "$@";;
-esac
-"""
-
-SLOW = """#!/bin/sh
-[ "$REDISOP_SELF" != cache-0 ] || sleep 0.6
-exec {real} "$@"
-"""
-
-
-def interpose(instance: Instance, program: str, script: str, **values: object) -> None:
-    """Put a shell script in front of a program that the boot scripts of this instance call."""
-    file = instance.folder / "bin" / program
-    real = shutil.which(program, path=instance.path)
-    assert real
-    text = script.format(real=f"{_applet(real)}", **values)
-    file.unlink(missing_ok=True)
-    file.write_text(text)
-    file.chmod(0o755)
-
-
-def _applet(program: str) -> str:
-    """Return how to call `program` by what it links to; busybox wants the applet's name."""
-    real = os.path.realpath(program)
-    return f"{real} {os.path.basename(program)}" if os.path.basename(real) == "busybox" else real
-
 
 @matrix(persistence=["aof"])
 def test_what_changes_between_two_looks_ends_the_attempt(serving: Boot, setup: Setup) -> None:
@@ -219,7 +235,8 @@ def test_what_changes_between_two_looks_ends_the_attempt(serving: Boot, setup: S
     instance.write()
     instance.kill(0)
     change = '"$real" -h "$other" CONFIG SET replica-priority 101 >/dev/null'
-    interpose(instance, "redis-cli", INTERPOSED, other=instance.address[1], meanwhile=change)
+    instead = f'"$real" "$@"; {change}'
+    instance.interpose("redis-cli", INTERPOSED, other=instance.address[1], instead=instead)
     instance.start(0)
     instance.await_hold("member 1 does not take member 0 for home")
 
@@ -232,7 +249,8 @@ def test_data_that_come_and_go_between_two_looks_end_the_attempt(serving: Boot, 
     instance.call(1, "CONFIG", "SET", "replica-read-only", "no")
     instance.call(1, "FLUSHALL")
     change = '[ "$("$real" -h "$other" DEL stray)" = 1 ] || "$real" -h "$other" SET stray 1 >/dev/null'
-    interpose(instance, "redis-cli", INTERPOSED, other=instance.address[1], meanwhile=change)
+    instead = f'"$real" "$@"; {change}'
+    instance.interpose("redis-cli", INTERPOSED, other=instance.address[1], instead=instead)
     instance.start(0)
     instance.await_hold("the members changed between two looks")
 
@@ -243,6 +261,6 @@ def test_a_look_that_took_two_seconds_is_too_old_to_act_on(serving: Boot, setup:
     instance = serving(setup)
     instance.write()
     instance.kill(0)
-    interpose(instance, "timeout", SLOW)
+    instance.interpose("timeout", SLOW)
     instance.start(0)
     instance.await_hold("looking at all members took too long")

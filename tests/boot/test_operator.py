@@ -72,6 +72,10 @@ def pause(_: Instance, at_work: Operator) -> None:
     at_work.send(0, "CLIENT", "PAUSE", 5000, "WRITE")
 
 
+def level(instance: Instance, _: Operator) -> None:
+    instance.await_level(1, 0)
+
+
 def park(_: Instance, at_work: Operator) -> None:
     at_work.send(0, *PARKED)
     at_work.send(0, "CLIENT", "UNPAUSE")
@@ -85,7 +89,7 @@ def repoint(instance: Instance, at_work: Operator) -> None:
     at_work.send(0, "REPLICAOF", instance.address[1], PORT)
 
 
-SWITCHOVER: list[Callable[[Instance, Operator], None]] = [intent, pause, park, promote, repoint]
+SWITCHOVER: list[Callable[[Instance, Operator], None]] = [intent, pause, level, park, promote, repoint]
 
 
 @pytest.mark.parametrize("last", [intent, pause])
@@ -124,7 +128,7 @@ def test_an_operator_that_dies_after_it_parked_with_mounted_files_that_lag(servi
     instance = serving(setup)
     instance.write()
     with operator(instance) as dying:
-        for step in (intent_seen_by_some, park):
+        for step in (intent_seen_by_some, pause, level, park):
             step(instance, dying)
     instance.await_hold("member 0 does not take member 1 for home")
     instance.mount()

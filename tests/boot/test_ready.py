@@ -53,12 +53,12 @@ def test_a_parked_member_is_not_ready(prepare: Boot, setup: Setup) -> None:
 def test_a_loading_member_is_not_ready(serving: Boot, setup: Setup) -> None:
     instance = serving(setup, conf="rdbcompression no")
     with instance.client(0) as client, client.pipeline(transaction=False) as pipeline:
-        for number in range(20_000):
+        for number in range(6000):
             pipeline.set(f"key:{number}", "x" * 1000)
         pipeline.execute()
     instance.terminate(0)
     with instance.file(0, "etc", "redis.conf").open("a") as configuration:
-        configuration.write("\nkey-load-delay 200\n")
+        configuration.write("\nkey-load-delay 300\n")
     instance.start(0)
     becomes(instance, 0, "loading")
     becomes(instance, 0, "parked")

@@ -4,10 +4,10 @@ Under AOF a home that led last leads again. A dump holds everything only after a
 home that restarts is blank, and holds as long as anybody else has data.
 """
 
-from contextlib import suppress
+import time
 
 from tests.boot.conftest import Boot
-from tests.boot.instance import NO_ANSWER, Instance, until
+from tests.boot.instance import PORT, TICK, Instance, until
 from tests.boot.setups import Setup, matrix
 
 NEWER_ELSEWHERE = "has data and this one has none|is ahead of this one|cannot tell whether"
@@ -164,25 +164,6 @@ def test_home_holds_while_a_member_is_frozen(serving: Boot, setup: Setup) -> Non
     instance.await_primary()
 
 
-@matrix(persistence=["rdb", "aof"])
-def test_home_holds_while_a_member_is_loading(serving: Boot, setup: Setup) -> None:
-    instance = serving(setup, conf="rdbcompression no")
-    with instance.client(0) as client, client.pipeline(transaction=False) as pipeline:
-        for number in range(20_000):  # while it loads Redis answers only now and then: every 2 MB, or 1000 commands
-            pipeline.set(f"key:{number}", "x" * 1000)
-        pipeline.execute()
-    instance.write()
-    instance.terminate(*range(setup.members))
-    slow = setup.members - 1
-    with instance.file(slow, "etc", "redis.conf").open("a") as configuration:
-        configuration.write("\nkey-load-delay 200\n")
-    instance.start(slow)
-    until(lambda: instance.loads(slow), "it loads", instance)
-    instance.start()
-    instance.await_primary()
-    assert instance.log(0)[-2:][0] == f"hold: member {slow} does not answer, or is loading"
-
-
 @matrix()
 def test_home_whose_volume_was_lost_holds_though_the_others_have_keys_in_other_databases_only(
     serving: Boot, setup: Setup
@@ -233,13 +214,17 @@ def test_after_a_move_of_home_nobody_leads_until_all_mounted_files_agree(serving
 
 @matrix(persistence=["aof"])
 def test_home_that_crashed_before_its_log_was_rewritten_after_a_sync_holds(serving: Boot, setup: Setup) -> None:
-    instance = serving(setup, conf="rdb-key-save-delay 0")
+    instance = serving(setup)
     instance.write()
-    instance.call(1, "CONFIG", "SET", "rdb-key-save-delay", 200_000)
-    until(lambda: rewrites_slowly(instance, 1), "member 1 writes its log anew after a full sync", instance)
+    until(lambda: not rewrites(instance, 1), "member 1 has written its log anew after its first sync", instance)
+    instance.call(1, "CONFIG", "SET", "rdb-key-save-delay", 1_000_000)  # microseconds
+    instance.call(1, "REPLICAOF", "NO", "ONE")  # its history ends here: to follow again takes a full sync
+    instance.call(1, "REPLICAOF", instance.address[0], PORT)
+    until(lambda: instance.converged() and rewrites(instance, 1), "it writes its log anew after another", instance)
     switch_over(instance, 1)
     instance.write()
-    assert instance.info(1)["aof_rewrite_in_progress"] == 1
+    time.sleep(4 * TICK)
+    assert rewrites(instance, 1)
     kept = instance.keys(0)
     instance.kill(1)
     instance.start(1)
@@ -258,25 +243,18 @@ def test_with_policy_available_a_blank_home_leads(serving: Boot, setup: Setup) -
     assert instance.keys(1) == {}
 
 
-def rewrites_slowly(instance: Instance, member: int) -> bool:
-    """Give `member` a full sync, again and again until one has left it with a rewrite of its log under way."""
-    with suppress(*NO_ANSWER):
-        info = instance.info(member)
-        if info["master_link_status"] == "up" and info["aof_rewrite_in_progress"]:
-            return True
-        if info["master_link_status"] == "up" and not info["aof_rewrite_scheduled"]:
-            instance.call(member, "REPLICAOF", "NO", "ONE")  # its history ends here: following again is a full sync
-            instance.call(member, "SET", "stray", "1")
-            instance.call(member, "REPLICAOF", instance.address[instance.home], 6379)
-    return False
+def rewrites(instance: Instance, member: int) -> bool:
+    info = instance.info(member)
+    return bool(info["aof_rewrite_in_progress"] or info["aof_rewrite_scheduled"])
 
 
 def switch_over(instance: Instance, to: int, *, lagging: tuple[int, ...] = ()) -> None:
-    """Move the primary as an operator does, without its verification; the mounted files of `lagging` stay old."""
+    """Move the primary as an operator does; the mounted files of `lagging` stay old."""
     old = instance.home
+    instance.await_level(to, old)
     instance.move_home(to, lagging=lagging)
     instance.call(old, "REPLICAOF", "127.0.0.1", 1)
     instance.call(to, "REPLICAOF", "NO", "ONE")
     for member in range(instance.members):
         if member != to:
-            instance.call(member, "REPLICAOF", instance.address[to], 6379)
+            instance.call(member, "REPLICAOF", instance.address[to], PORT)

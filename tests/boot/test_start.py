@@ -95,12 +95,12 @@ def test_a_number_may_end_with_or_without_a_newline(prepare: Boot, setup: Setup,
 @matrix(persistence=["none"], members=[2])
 def test_a_mounted_file_that_cannot_be_read_for_a_while_changes_nothing(serving: Boot, setup: Setup) -> None:
     instance = serving(setup)
-    for name in ("home", "members", "epoch"):
-        instance.file(1, "etc", name).unlink()
-    time.sleep(3 * TICK)
-    assert instance.info(1)["slave_priority"] == 100
     instance.move_home(1)
     until(lambda: instance.info(1)["slave_priority"] == 101, "it sees the new home", instance)
+    for name in ("home", "members", "epoch"):
+        instance.file(1, "etc", name).unlink()
+    time.sleep(4 * TICK)
+    assert instance.info(1)["slave_priority"] == 101
     assert instance.primaries() == [0]
 
 

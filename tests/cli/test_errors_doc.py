@@ -19,6 +19,7 @@ SAYING = {
     "_refusal": 1,
     "Missing": 1,
     "Finding": 4,
+    "error": 0,
     "note": 0,
     "Violation": 1,
     "PydanticCustomError": 1,

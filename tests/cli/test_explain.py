@@ -52,6 +52,10 @@ def test_what_follows_from_the_table_of_defaults_names_it():
         ({"monitoring": "{exporter: {enabled: true, image: mine}}"}, "exporterImage"),
         ({}, "exporterImage"),
         ({"defaultsRevision": "1"}, "defaultsRevision"),
+        ({"persistence": "{mode: AOF}"}, "spec.persistence.save"),
+        ({"storage": "0"}, "spec.persistence.save"),
+        ({"storage": "0"}, "spec.persistence.appendfsync"),
+        ({"persistence": "{mode: RDB}"}, "spec.persistence.appendfsync"),
     ],
 )
 def test_what_the_document_says_itself_or_does_not_use_is_not_explained(fields, name):
@@ -59,10 +63,11 @@ def test_what_the_document_says_itself_or_does_not_use_is_not_explained(fields, 
 
 
 def test_constant_defaults_are_listed_unless_the_document_sets_them():
-    found = explained(document(update="{minReadySeconds: 5}"))
+    found = explained(document(update="{minReadySeconds: 5}", persistence="{mode: Both}"))
     assert "spec.update.minReadySeconds" not in found
     assert found["spec.update.syncTimeout"] == ("15m", "default")
     assert found["spec.persistence.save"][0][0] == {"seconds": 3600, "changes": 1}
+    assert found["spec.persistence.appendfsync"] == ("EverySec", "default")
     assert "spec.memory" in found
 
 
@@ -80,7 +85,7 @@ def test_a_document_that_says_what_was_explained_renders_to_the_same(tmp_path):
 
 
 def test_text_is_aligned_and_says_the_same():
-    ended = redisop("explain", "-f", "-", stdin=EXAMPLE)
+    ended = redisop("explain", "-f", "-", stdin=EXAMPLE + "  persistence: {mode: Both}\n")
     lines = ended.stdout.splitlines()
     assert lines[0] == "Redis/my-redis-cluster at stdin:1"
     derived, defaulted = ended.stdout.removeprefix(lines[0] + "\n").split("\n\n")

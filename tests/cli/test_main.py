@@ -33,7 +33,14 @@ def test_help_names_every_command_and_teaches_the_first_steps():
     for name, purpose in COMMANDS.items():
         assert name in ended.stdout
         assert purpose in " ".join(ended.stdout.split())
-    assert "redisop render -f my-redis.yaml | kubectl apply --server-side -f -" in ended.stdout
+    assert all(f"\n      {code} " in ended.stdout for code in (0, 2, 3, 70, 130, 141))
+
+
+@pytest.mark.parametrize(("command", "count"), [([], 1), (["render"], 2), (["crd"], 1)])
+def test_all_that_help_applies_has_one_field_manager(command, count):
+    applied = [line for line in redisop(*command, "--help").stdout.splitlines() if "kubectl apply" in line]
+    assert len(applied) == count
+    assert all("kubectl apply --server-side --field-manager=redisop -" in line for line in applied)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -132,6 +139,23 @@ def test_a_full_disk_is_said_in_one_line():
             [*REDISOP, "render", "-f", "-"], input=document(), stdout=full, stderr=subprocess.PIPE, text=True
         )
     assert (ended.returncode, ended.stderr) == (2, "error: cannot write to stdout: No space left on device\n")
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "said"),
+    [
+        ("render -f - <&-", 2, "error: stdin is closed\n"),
+        ("validate -f - <&- 2>&-", 2, ""),
+        ("version >&-", 2, "error: stdout is closed\n"),
+        ("version >&- 2>&-", 2, ""),
+        ("render -f /no/such 2>&-", 3, ""),
+        ("rendr 2>&-", 2, ""),
+        ("render -f - <&- >&- 2>&-", 2, ""),
+    ],
+)
+def test_a_closed_stream_is_one_line_where_there_is_a_stderr(command, code, said):
+    ended = subprocess.run(["bash", "-c", f"{sys.executable} -m redisop {command}"], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (code, "", said)
 
 
 def test_an_interruption_is_exit_130_without_a_word_too_many():

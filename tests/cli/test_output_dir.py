@@ -80,6 +80,100 @@ def test_files_of_another_redis_of_a_bad_document_and_of_people_stay(tmp_path):
     assert own.items() <= files(tmp_path).items()
 
 
+@pytest.mark.parametrize("bad", ["folder", "link", "pipe"])
+@pytest.mark.parametrize("place", ["x.yaml", "shop/x.yaml", "kustomization.yaml"])
+def test_what_is_no_file_is_passed_over(tmp_path, bad, place):
+    path = tmp_path / place
+    path.parent.mkdir(exist_ok=True)
+    {"folder": path.mkdir, "link": lambda: path.symlink_to("/no/such"), "pipe": lambda: os.mkfifo(path)}[bad]()
+    before = path.lstat().st_ino
+    assert write(tmp_path, EXAMPLE).code == 0
+    assert "statefulset-my-redis-cluster.yaml" in os.listdir(tmp_path)
+    assert path.lstat().st_ino == before
+
+
+def test_a_kustomization_in_another_encoding_is_somebody_elses(tmp_path):
+    (tmp_path / "kustomization.yaml").write_bytes(b"# \xe9\nresources: []\n")
+    assert write(tmp_path, EXAMPLE).code == 0
+    assert (tmp_path / "kustomization.yaml").read_bytes() == b"# \xe9\nresources: []\n"
+
+
+@pytest.mark.parametrize("name", ["x.yaml", "kustomization.yaml"])
+def test_a_file_that_may_not_be_read_is_passed_over(tmp_path, monkeypatch, name):
+    (tmp_path / name).write_text("resources: [mine.yaml]\n")
+    read = Path.read_bytes
+
+    def refuse(path):  # root may read everything
+        if path.name == name:
+            raise PermissionError(13, "Permission denied", str(path))
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    assert write(tmp_path, EXAMPLE).code == 0
+    assert (tmp_path / name).read_text() == "resources: [mine.yaml]\n"
+
+
+def test_a_folder_in_the_place_of_a_file_is_named(tmp_path):
+    (tmp_path / "service-my-redis-cluster-master.yaml").mkdir()
+    ended = write(tmp_path, EXAMPLE)
+    assert ended.code == 2
+    assert ended.lines[-1] == f"error: cannot write {tmp_path}/service-my-redis-cluster-master.yaml: Is a directory"
+
+
+# -- who is home ------------------------------------------------------------------------------------------------------
+
+
+def test_a_home_that_moved_is_not_set_back(tmp_path):
+    write(tmp_path, document("a", replicas="2"), "--primary", "1", "--epoch", "1")
+    before = files(tmp_path)
+    ended = write(tmp_path, document("a", replicas="3") + "---\n" + document("b"))
+    assert ended.code == 3
+    assert ended.lines[0] == (
+        f"stdin:1: error: {tmp_path}/configmap-a-config.yaml has home 1, epoch 1: give --primary 1 --epoch 1 again "
+        "(the flags hold for as long as the instance does), or remove the file"
+    )
+    after = files(tmp_path)
+    assert {name: after[name] for name in before if name != "kustomization.yaml"} == {
+        name: text for name, text in before.items() if name != "kustomization.yaml"
+    }
+    assert "statefulset-b.yaml" in after
+    listed = yaml.safe_load(after["kustomization.yaml"])["resources"]
+    assert {*listed, "kustomization.yaml"} == after.keys()
+
+
+def test_the_same_flags_again_and_a_higher_epoch_are_written(tmp_path):
+    two = document("a", "shop", replicas="2")
+    for primary, epoch in (("1", "1"), ("1", "1"), ("0", "2"), ("1", "10")):
+        assert write(tmp_path, two, "--primary", primary, "--epoch", epoch).code == 0
+    facts = yaml.safe_load((tmp_path / "shop/configmap-a-config.yaml").read_text())["data"]
+    assert (facts["home"], facts["epoch"]) == ("1", "10")
+    assert write(tmp_path, two, "--primary", "1", "--epoch", "9").code == 3
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace("redis-cr: a", "redis-cr: b"),
+        lambda text: text.replace('epoch: "1"', "epoch: many"),
+        lambda text: text.replace('home: "1"', 'home: "-1"'),
+        lambda text: text.partition("data:")[0] + "data: [1]\n",
+        lambda text: text.partition("data:")[0],
+        lambda text: "a: [",
+    ],
+)
+def test_a_file_that_says_no_home_of_this_redis_stops_nothing(tmp_path, change):
+    two = document("a", replicas="2")
+    write(tmp_path, two, "--primary", "1", "--epoch", "1")
+    file = tmp_path / "configmap-a-config.yaml"
+    changed = change(file.read_text())
+    assert changed != file.read_text()
+    file.write_text(changed)
+    assert write(tmp_path, two).code == 0
+
+
+# -- kustomization.yaml -----------------------------------------------------------------------------------------------
+
+
 def test_a_kustomization_of_ones_own_is_left_alone(tmp_path):
     (tmp_path / "kustomization.yaml").write_text("resources: [mine.yaml]\n")
     write(tmp_path, EXAMPLE)

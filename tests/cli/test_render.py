@@ -139,6 +139,7 @@ def test_nothing_is_printed_when_every_document_is_bad():
         ["-f", "-", "--nonsense"],
         ["-f", "-", "extra"],
         ["-f", "-", "--output-dir", "out", "-o", "json"],
+        ["-f", "-", "--output-dir", ""],
     ],
 )
 def test_a_wrong_call_is_exit_2_with_nothing_on_stdout(arguments):

@@ -81,7 +81,7 @@ class ApiServer:
                 *self._extra_arguments,
             ],
         )
-        wait_until_ready(self.url, credentials, self._complain_about_the_dead)
+        wait_until_ready(self.url, credentials, self.folder, self._complain_about_the_dead)
         self.audit = AuditLog(audit_path(self.folder), self.kubectl)
 
     def stop(self) -> None:
@@ -163,7 +163,7 @@ def audit_path(folder: Path) -> Path:
 
 
 def wait_until_ready(
-    url: str, credentials: Credentials, check: Callable[[], None] = lambda: None, seconds: float = 60
+    url: str, credentials: Credentials, logs: Path, check: Callable[[], None] = lambda: None, seconds: float = 60
 ) -> None:
     """Return when the API server answers that it is ready; ``check`` may raise what makes waiting pointless."""
     context = ssl.create_default_context(cafile=credentials.authority)
@@ -176,7 +176,7 @@ def wait_until_ready(
                     return
         check()
         if time.monotonic() > end:
-            raise RuntimeError(f"the API server at {url} is not ready after {seconds:g} s")
+            raise RuntimeError(f"the API server at {url} is not ready after {seconds:g} s: see {logs}")
         time.sleep(0.1)
 
 

@@ -20,7 +20,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
-from tests.cluster import binaries, images, network, packages
+from tests import packages
+from tests.cluster import binaries, images, network
 from tests.cluster.api_server import api_server_command, audit_path, etcd_command, wait_until_ready
 from tests.cluster.audit import AuditLog
 from tests.cluster.cgroups import Cgroups
@@ -91,9 +92,16 @@ class Cluster:
         """
         if os.geteuid() != 0:
             raise RuntimeError("a test cluster needs root: it makes network namespaces, mounts and control groups")
-        packages.ensure()
+        packages.ensure(packages.CLUSTER)
         programs, unpacked_images = binaries.ensure(), images.ensure()
         self._take_lock()
+        try:
+            self._start(programs, unpacked_images)
+        except BaseException:
+            self._give_lock_back()
+            raise
+
+    def _start(self, programs: Path, unpacked_images: Path) -> None:
         self._remove()
         began = time.time()
         (self.folder / "log").mkdir(parents=True)
@@ -257,7 +265,7 @@ class Cluster:
         )
         self.enter()
         try:
-            wait_until_ready(network.API_URL, credentials)
+            wait_until_ready(network.API_URL, credentials, self.folder / "log")
         finally:
             self.leave()
         (self.folder / "api-server-is-ready").touch()

@@ -20,8 +20,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from tests import redis_servers
-from tests.cluster import packages
+from tests import packages, redis_servers
 from tests.cluster.cache import cached, digest
 
 PAUSE = "localhost/pause:1"

@@ -155,10 +155,11 @@ def test_scaling_and_hibernation_keep_data_and_restart_nobody(instance, kubectl,
 
 
 @pytest.mark.alone
+@pytest.mark.parametrize("mode", ["AOF", pytest.param("RDB", marks=pytest.mark.full)])
 def test_gitops_changes_what_follows_from_the_field_and_rolls_without_losing_a_key(
-    instance, kubectl, writer, redis_cli, tmp_path, record_property
+    instance, kubectl, writer, redis_cli, tmp_path, record_property, mode
 ):
-    shop = instance(replicas=2)
+    shop = instance(replicas=2, persistence={"mode": mode})
     shop.put(KEYS)
     before = _folder(shop, tmp_path / "before")
     assert "configured" not in kubectl("apply", "--server-side", "-k", str(before))

@@ -196,3 +196,27 @@ def test_a_pod_monitor_is_left_out_where_the_kind_is_unknown() -> None:
     spec: dict[str, object] = {"monitoring": {"exporter": {"enabled": True}, "podMonitor": {"enabled": True}}}
     assert "PodMonitor/shop" in rendered(**spec)
     assert "PodMonitor/shop" not in rendered(Inputs(pod_monitors=False), **spec)
+
+
+@pytest.mark.parametrize(
+    ("given", "request_", "limit"),
+    [
+        ({}, "64Mi", "64Mi"),
+        ({"limits": {"memory": "32Mi"}}, "32Mi", "32Mi"),
+        ({"requests": {"memory": "1Gi"}}, "1Gi", "1Gi"),
+        ({"requests": {"memory": "16Mi"}, "limits": {"memory": "128Mi"}}, "16Mi", "128Mi"),
+    ],
+)
+def test_the_exporter_never_requests_more_memory_than_its_limit(given: object, request_: str, limit: str) -> None:
+    manifests = rendered(monitoring={"exporter": {"enabled": True, "resources": given}})
+    (exporter,) = manifests["StatefulSet/shop"]["spec"]["template"]["spec"]["containers"][1:]
+    assert exporter["resources"] == {"requests": {"memory": request_}, "limits": {"memory": limit}}
+
+
+def test_a_setting_of_two_classes_becomes_a_line_for_each() -> None:
+    manifests = rendered(config={"client-output-buffer-limit": "normal 0 0 0 replica 64mb 32mb 60"})
+    lines = manifests["ConfigMap/shop-config"]["data"]["redis.conf"].splitlines()
+    assert [line for line in lines if line.startswith("client-")] == [
+        "client-output-buffer-limit normal 0 0 0",
+        "client-output-buffer-limit replica 64mb 32mb 60",
+    ]

@@ -40,7 +40,7 @@ def unmanaged_warnings(redis: Redis) -> tuple[Violation, ...]:
         return ()
     wrong = f"is {mode}, so after a crash of the primary no member leads again by itself"
     right = (
-        "use persistence.mode AOF, or set replication.policy to Available (a member leads even if its data are older "
-        "or gone), or let a controller decide: redisop run, or redisop reconcile --once"
+        "use persistence.mode AOF, or replication.policy: Available (a member leads even if its data are older or "
+        "gone), or let redisop reconcile --once decide"
     )
     return (Violation("spec.persistence.mode", wrong, right, "warning"),)

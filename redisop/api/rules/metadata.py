@@ -68,16 +68,16 @@ _LABEL_VALUE: Final = Rule(
 def _not_reserved(kind: str, keys: tuple[str, ...], prefixes: tuple[str, ...]) -> Rule:
     taken = [syntax.among("key", keys)] if keys else []
     return Rule(
-        wrong=f"is reserved for redisop or Kubernetes as a {kind}",
+        wrong=f"is reserved for redisop or Kubernetes as {kind}",
         right="use another key",
         holds=lambda entry: entry[0] not in keys and not entry[0].startswith(prefixes),
         cel=f"!({' || '.join([*taken, syntax.begins('key', prefixes)])})",
     )
 
 
-_FREE_LABEL: Final = _not_reserved("label", OWN_LABELS, (names.PREFIX,))
-_FREE_POD_LABEL: Final = _not_reserved("label", _RESERVED_LABELS, _RESERVED_LABEL_PREFIXES)
-_FREE_ANNOTATION: Final = _not_reserved("annotation", (), _RESERVED_ANNOTATION_PREFIXES)
+_FREE_LABEL: Final = _not_reserved("a label", OWN_LABELS, (names.PREFIX,))
+_FREE_POD_LABEL: Final = _not_reserved("a label", _RESERVED_LABELS, _RESERVED_LABEL_PREFIXES)
+_FREE_ANNOTATION: Final = _not_reserved("an annotation", (), _RESERVED_ANNOTATION_PREFIXES)
 
 
 def _inherited(kind: str, own: tuple[str, ...]) -> tuple[Rule, ...]:
@@ -94,7 +94,7 @@ def _inherited(kind: str, own: tuple[str, ...]) -> tuple[Rule, ...]:
             cel=f"self.matches({syntax.quoted(syntax.LABEL_KEY)})",
         ),
         Rule(
-            wrong=f"is a {kind} by which redisop, Argo CD, Flux, Helm or kubectl know what is theirs",
+            wrong=f"is {kind} by which redisop, Argo CD, Flux, Helm or kubectl know what is theirs",
             right="leave it out",
             holds=is_free,
             cel=f"!({' || '.join(refused)})",
@@ -131,6 +131,6 @@ SCOPES: Final = (
     *(Scope(f"{path}{{}}", (_KEY, _FREE_ANNOTATION)) for path in _ANNOTATIONS),
     Scope("spec.scheduling.nodeSelector{}", (_KEY, _LABEL_VALUE)),
     Scope("spec.metadata.inherit", (syntax.no_entry_twice("labels"), syntax.no_entry_twice("annotations"))),
-    Scope("spec.metadata.inherit.labels[*]", _inherited("label", OWN_LABELS)),
-    Scope("spec.metadata.inherit.annotations[*]", _inherited("annotation", ())),
+    Scope("spec.metadata.inherit.labels[*]", _inherited("a label", OWN_LABELS)),
+    Scope("spec.metadata.inherit.annotations[*]", _inherited("an annotation", ())),
 )

@@ -94,13 +94,21 @@ _BLOCK: Final = (
         "&& cidr(self.cidr).containsCIDR(part) && cidr(part).prefixLength() > cidr(self.cidr).prefixLength())",
     ),
 )
+_CLIENTS: Final = Rule(
+    level="warning",
+    field="allowFrom",
+    wrong="is empty, so only members and the operator's namespace may connect, and Prometheus cannot reach the "
+    "exporter",
+    right="name the pods of clients and of Prometheus, or leave enabled out",
+    holds=lambda policy: not policy.enabled or bool(policy.allowFrom),
+)
 
 SCOPES: Final = (
     *_service("spec.services.primary"),
     *_service("spec.services.read"),
     Scope("spec.services", (_NODE_PORTS,)),
     Scope("spec.network", (_FAMILIES, syntax.no_entry_twice("ipFamilies"))),
-    Scope("spec.networkPolicy", (syntax.label_name("operatorNamespace", "namespace"),)),
+    Scope("spec.networkPolicy", (syntax.label_name("operatorNamespace", "namespace"), _CLIENTS)),
     Scope("spec.networkPolicy.allowFrom[*]", (_PEER,)),
     Scope("spec.networkPolicy.allowFrom[*].ipBlock", _BLOCK),
 )

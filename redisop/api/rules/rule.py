@@ -74,19 +74,15 @@ class Scope:
         value = self._root(document)
         if not value:
             return
-        if not self._rest:
+        places = _places(value, self._root_path, self._rest) if self._rest else ((self.path, value),)
+        for path, place in places:
             for rule in self.rules:
-                if not rule.holds(value):
-                    yield Violation(_joined(self.path, rule.field), rule.wrong, rule.right, rule.level)
-            return
-        for path, place in _places(value, self._root_path, self._rest):
-            yield from self._at(path, place)
+                if not rule.holds(place):
+                    yield self._violation(rule, path, place)
 
-    def _at(self, path: str, place: Any) -> Iterator[Violation]:
+    def _violation(self, rule: Rule, path: str, place: Any) -> Violation:
         said = f"{printable(place[0])} " if self.over_keys else ""
-        for rule in self.rules:
-            if not rule.holds(place):
-                yield Violation(_joined(path, rule.field), f"{said}{rule.wrong}", rule.right, rule.level)
+        return Violation(_joined(path, rule.field), f"{said}{rule.wrong}", rule.right, rule.level)
 
 
 @dataclass(frozen=True, slots=True)

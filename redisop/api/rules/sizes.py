@@ -116,6 +116,13 @@ _SPEC: Final = (
         right="set storage to 0, or mode to AOF, RDB or Both",
         holds=lambda spec: spec.persistence.mode != "None" or spec.storage.value == 0,
     ),
+    Rule(
+        level="warning",
+        field="storage",
+        wrong="is 0, so what persistence.mode writes goes with the pod",
+        right="set a size, for example 1Gi, or leave persistence.mode out",
+        holds=lambda spec: spec.storage.value != 0 or spec.persistence.mode in (None, "None"),
+    ),
 )
 
 

@@ -121,6 +121,14 @@ def _not_owned(owner: config_keys.Owned) -> Rule:
     )
 
 
+_MONITORED_PORT: Final = Rule(
+    level="warning",
+    field="podMonitor.enabled",
+    wrong="is true without an exporter, so no pod has the port that Prometheus would ask",
+    right="set monitoring.exporter.enabled to true, or leave this out",
+    holds=lambda monitoring: not monitoring.podMonitor.enabled or monitoring.exporter.enabled,
+)
+
 SCOPES: Final = (
     Scope("spec", _SPEC),
     Scope("spec.config{}", (_KEY, _NUL, *(_not_owned(owner) for owner in config_keys.OWNED))),
@@ -137,6 +145,7 @@ SCOPES: Final = (
         ),
     ),
     Scope("spec.persistence", (syntax.object_name("storageClassName", "StorageClass"),)),
+    Scope("spec.monitoring", (_MONITORED_PORT,)),
     Scope("spec.monitoring.exporter", (syntax.image(),)),
 )
 

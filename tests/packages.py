@@ -1,12 +1,22 @@
-"""The Debian packages that the test cluster needs beyond a minimal Debian 12."""
+"""The Debian packages that the tests need beyond a minimal Debian 12.
+
+python -m tests.packages        installs, as root, what is needed to run Redis and the scripts of its pods
+"""
 
 import os
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 # What shows that a package is there: a program's name, or a path.
-PACKAGES = {
+REDIS = {
+    "busybox": "busybox",
+    "dash": "dash",
+    "redis-server": "redis-server",
+    "redis-tools": "redis-cli",
+}
+CLUSTER = {
     "containerd": "containerd",
     "containernetworking-plugins": "/usr/lib/cni/bridge",
     "binutils": "strip",
@@ -23,16 +33,16 @@ PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 SERVICE_POLICY = Path("/usr/sbin/policy-rc.d")
 
 
-def ensure() -> None:
-    """Install what is missing; ask apt nothing when all is there.
+def ensure(packages: Mapping[str, str]) -> None:
+    """Install what is missing of `packages`; ask apt nothing when all is there.
 
     Raises RuntimeError when something is missing and cannot be installed.
     """
-    missing = [package for package, proof in PACKAGES.items() if not _is_there(proof)]
+    missing = [package for package, proof in packages.items() if not _is_there(proof)]
     if not missing:
         return
     if os.geteuid() != 0:
-        raise RuntimeError(f"the test cluster needs {' '.join(missing)}: install them, or run as root")
+        raise RuntimeError(f"these tests need the packages {' '.join(missing)}: install them, or run as root")
     services_stay_off = not SERVICE_POLICY.exists()
     if services_stay_off:
         SERVICE_POLICY.write_text("#!/bin/sh\nexit 101\n")
@@ -72,3 +82,7 @@ def _apt_get(*arguments: str, folder: Path | None = None) -> None:
     )
     if done.returncode:
         raise RuntimeError(f"apt-get {' '.join(arguments)} failed:\n{done.stdout}{done.stderr}")
+
+
+if __name__ == "__main__":
+    ensure(REDIS)
