@@ -3,9 +3,10 @@
 import nox
 
 nox.needs_version = ">=2024.4.15"
-nox.options.sessions = ["lint", "types", "tests", "boot", "cluster"]
+nox.options.sessions = ["lint", "types", "tests", "boot", "convergence", "cluster"]
 nox.options.reuse_existing_virtualenvs = True
 
+WITH_SERVERS = ("boot", "cluster", "convergence", "live", "snapshot")
 NO_TESTS = 5  # pytest, where the arguments choose tests of the other half only
 
 
@@ -29,7 +30,7 @@ def tests(session: nox.Session) -> None:
     """Everything that needs no root and no server but Redis on loopback: under a minute."""
     session.install("-e", ".[test]")
     session.run("python", "-m", "tests.packages")
-    session.run("pytest", "-n", "2", "--ignore=tests/boot", "--ignore=tests/cluster", *session.posargs)
+    session.run("pytest", "-n", "2", *(f"--ignore=tests/{folder}" for folder in WITH_SERVERS), *session.posargs)
 
 
 @nox.session
@@ -38,6 +39,14 @@ def boot(session: nox.Session) -> None:
     session.install("-e", ".[test]")
     session.run("python", "-m", "tests.packages")
     session.run("pytest", "-n", "8", "tests/boot", *session.posargs)
+
+
+@nox.session
+def convergence(session: nox.Session) -> None:
+    """The loop and its client against a real API server and real redis-server processes, on loopback."""
+    session.install("-e", ".[test]")
+    session.run("python", "-m", "tests.packages")
+    session.run("pytest", "-n", "2", "tests/convergence", "tests/live", "tests/snapshot", *session.posargs)
 
 
 @nox.session

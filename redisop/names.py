@@ -5,10 +5,37 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 FIELD_MANAGER: Final = "redisop"
+STATUS_MANAGER: Final = "redisop-status"
+CONNECTION_NAME: Final = "redisop"
 PREFIX: Final = "redisop.example.com/"
+
+
+class Kind(NamedTuple):
+    """How the API server addresses a kind."""
+
+    api_version: str
+    kind: str
+    plural: str
+
+
+# The kinds that a Redis may own, in an order in which each prefix is safe to have applied alone.
+KINDS: Final = (
+    Kind("v1", "ServiceAccount", "serviceaccounts"),
+    Kind("v1", "Secret", "secrets"),
+    Kind("v1", "ConfigMap", "configmaps"),
+    Kind("v1", "Service", "services"),
+    Kind("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets"),
+    Kind("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies"),
+    Kind("apps/v1", "StatefulSet", "statefulsets"),
+    Kind("monitoring.coreos.com/v1", "PodMonitor", "podmonitors"),
+)
+# The kinds that are made by the StatefulSet or by the user, and looked at.
+POD: Final = Kind("v1", "Pod", "pods")
+CLAIM: Final = Kind("v1", "PersistentVolumeClaim", "persistentvolumeclaims")
+REDIS: Final = Kind("example.com/v1", "Redis", "redises")
 
 # Annotations
 DEFAULTS_REVISION: Final = f"{PREFIX}defaults-revision"

@@ -11,13 +11,18 @@ ROOT = Path(__file__).parent.parent / "redisop"
 LAYERS = [  # top to bottom; modules that share a line are strangers to each other
     {"__main__"},
     {"cli"},
-    {"render"},
+    {"live"},
+    {"reconcile"},
+    {"status"},
+    {"render", "diff", "plan"},
+    {"layout", "snapshot"},
     {"api"},
     {"names"},
+    {"failures"},
     {"manifest", "documents"},
 ]
 RANK = {module: rank for rank, layer in enumerate(LAYERS) for module in layer}
-WORLD = {"cli", "__main__"}  # may touch the world
+WORLD = {"cli", "live", "__main__"}  # may touch the world
 EFFECTS = {  # libraries that no pure module may import
     *("asyncio", "http", "logging", "multiprocessing", "os", "pathlib", "random", "secrets", "shutil", "signal"),
     *("socket", "ssl", "subprocess", "sys", "tempfile", "threading", "time", "urllib", "uuid"),

@@ -25,7 +25,9 @@ def main() -> NoReturn:
     except Exception as error:
         if os.environ.get("REDISOP_TRACEBACK"):
             raise
-        _report(error)
+        from redisop.cli.output import say_fault
+
+        say_fault(error)
         sys.exit(FAULT_OF_REDISOP)
 
 
@@ -45,11 +47,3 @@ def _run() -> int:
         error.show()
         return error.exit_code
     return code if isinstance(code, int) else 0
-
-
-def _report(error: Exception) -> None:
-    first_line = next(iter(str(error).splitlines()), "")
-    sys.stderr.write(
-        f"error: a fault of redisop, not of your document: {type(error).__name__}: {first_line}: please report it with "
-        f"what the same command prints under REDISOP_TRACEBACK=1\n"
-    )

@@ -13,6 +13,9 @@ COMMANDS: Final = {
     "render": "Print the manifests that a Redis document stands for.",
     "validate": "Say everything that is wrong with documents, and where.",
     "explain": "Show what redisop chose where a document says nothing, and why.",
+    "reconcile": "Make a cluster agree with Redis documents, once, and say how it went.",
+    "diff": "Show what `redisop reconcile` would change in a cluster, and what that does to the running Redis.",
+    "status": "Show how Redis objects in a cluster fare.",
     "secret": "Print a Secret with a fresh password for a Redis.",
     "crd": "Print the CustomResourceDefinition of Redis.",
     "version": "Say which redisop this is.",
@@ -67,10 +70,17 @@ def redisop() -> None:
         redisop render -f my-redis.yaml | kubectl apply --server-side --field-manager=redisop -f -
 
     \b
+    Or with redisop, which also waits, gives the roles and makes the password:
+        redisop reconcile --once -f my-redis.yaml
+
+    \b
     Exit codes:
         0    done
+        1    diff, --dry-run: changes are pending; reconcile: not Ready in time
         2    the command was called wrongly, or its input or output is closed or could not be written
-        3    a document is invalid or missing
+        3    a document is invalid or missing, or asks for something refused
+        4    the cluster refused, or could not be reached
+        5    another field manager owns what was to be set
         70   a fault of redisop
         130  interrupted
         141  whoever read stdout left

@@ -10,12 +10,12 @@ from redisop.api.read import read
 from redisop.api.shape import said
 from redisop.api.v1 import API_VERSION, KIND, Redis
 from redisop.api.violation import Violation, printable
+from redisop.cli.exit_codes import INVALID
 from redisop.cli.output import Level, say
 from redisop.cli.sources import Missing, gather
 from redisop.documents import Document, Problem
 from redisop.manifest import Key
 
-INVALID: Final = 3
 GROUP: Final = API_VERSION.partition("/")[0]
 
 
@@ -30,10 +30,15 @@ class Finding:
     wrong: str
     right: str
 
+    @property
+    def message(self) -> str:
+        """What is wrong and what would be right."""
+        return ": ".join(part for part in (self.wrong, self.right) if part)
+
     def say(self) -> None:
         """Write it to stderr as one line."""
         where = self.source if self.line is None else f"{self.source}:{self.line}"
-        say(self.level, ": ".join(part for part in (self.path, self.wrong, self.right) if part), where)
+        say(self.level, ": ".join(part for part in (self.path, self.message) if part), where)
 
     def as_data(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""
@@ -93,6 +98,20 @@ def load(paths: tuple[str, ...], recursive: bool, namespace: str | None) -> Load
     _refuse_twins(load)
     _refuse_nothing(paths, load)
     return load
+
+
+def in_namespace(load: Load, namespace: str) -> None:
+    """Put every `Redis` that names no namespace into `namespace`, where it may meet its twin."""
+    load.loaded = [_moved(loaded, namespace) for loaded in load.loaded]
+    _refuse_twins(load)
+
+
+def _moved(loaded: Loaded, namespace: str) -> Loaded:
+    metadata = loaded.redis.metadata
+    if metadata.namespace is not None:
+        return loaded
+    named = metadata.model_copy(update={"namespace": namespace})
+    return Loaded(loaded.redis.model_copy(update={"metadata": named}), loaded.document)
 
 
 def _unreadable(found: Problem | Missing) -> Finding:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Literal, NoReturn
+from typing import Literal, NoReturn, TextIO
 
 import click
 
@@ -43,9 +43,16 @@ def put_manifest(manifest: Manifest, output: str) -> None:
 
 def say(level: Level, what: str, where: str = "") -> None:
     """Write one line to stderr: `where: level: what`."""
-    shown = click.style(f"{level}:", fg=_COLOURS[level], bold=True) if _is_coloured() else f"{level}:"
+    shown = click.style(f"{level}:", fg=_COLOURS[level], bold=True) if is_coloured(sys.stderr) else f"{level}:"
     line = f"{where}: {shown} {what}" if where else f"{shown} {what}"
     click.echo(line, err=True, color=True)
+
+
+def say_fault(error: Exception) -> None:
+    """Write the one line that asks for a report of what must not happen."""
+    first_line = next(iter(str(error).splitlines()), "")
+    fault = f"a fault of redisop, not of your document: {type(error).__name__}: {first_line}"
+    say("error", f"{fault}: please report it with what the same command prints under REDISOP_TRACEBACK=1")
 
 
 def stop(what: str) -> NoReturn:
@@ -54,5 +61,11 @@ def stop(what: str) -> NoReturn:
     sys.exit(_NO_STREAM)
 
 
-def _is_coloured() -> bool:
-    return sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+def is_terminal(stream: TextIO) -> bool:
+    """Tell whether somebody looks at `stream` on something that can move its cursor."""
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def is_coloured(stream: TextIO) -> bool:
+    """Tell whether colours are wanted on `stream`."""
+    return is_terminal(stream) and not os.environ.get("NO_COLOR")

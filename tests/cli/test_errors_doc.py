@@ -1,4 +1,4 @@
-"""docs/errors.md explains every error, warning and note of documents."""
+"""docs/errors.md explains every error, warning and note, of documents and of clusters."""
 
 import ast
 from collections.abc import Iterator
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from redisop import failures
 from redisop.api import rules
 from redisop.documents import SYNTAX_ERRORS
 
@@ -23,6 +24,12 @@ SAYING = {
     "Violation": 1,
     "PydanticCustomError": 1,
     "stop": 0,
+    "say": 1,
+    "UsageError": 0,
+    "BadParameter": 0,
+    "__init__": 1,
+    "Failure": 1,
+    **{kind.__name__: 1 for kind in failures.Failure.__subclasses__()},
 }
 
 
@@ -55,7 +62,10 @@ def texts(path: Path) -> Iterator[str]:
             )
 
 
-SOURCES = [ROOT / "redisop/documents.py", *(ROOT / "redisop/cli").glob("*.py"), *(ROOT / "redisop/api").rglob("*.py")]
+SOURCES = [
+    *(ROOT / "redisop" / name for name in ("documents.py", "failures.py")),
+    *(path for folder in ("api", "cli", "live") for path in (ROOT / "redisop" / folder).rglob("*.py")),
+]
 SAID = {
     *(text for source in SOURCES for text in texts(source)),
     *(wrong for _, _, wrong, _ in SYNTAX_ERRORS if "{" not in wrong),

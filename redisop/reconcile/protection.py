@@ -1,0 +1,22 @@
+"""`deletion.protected`: the finalizer that holds up the deletion of a `Redis`, there exactly while that is true."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from redisop import names
+from redisop.api.v1 import Redis
+
+FINALIZER: Final = f"{names.PREFIX}protected"
+
+
+def finalizers(redis: Redis) -> tuple[str, ...] | None:
+    """Return the finalizers that `redis` should have; None when it has them.
+
+    The API server takes no new one while the object is being deleted.
+    """
+    there = redis.metadata.finalizers
+    if redis.spec.deletion.protected:
+        missing = FINALIZER not in there and redis.metadata.deletionTimestamp is None
+        return (*there, FINALIZER) if missing else None
+    return tuple(one for one in there if one != FINALIZER) if FINALIZER in there else None
