@@ -464,7 +464,12 @@ class Instance:
         pod.guard.communicate()
         with suppress(ProcessLookupError):
             os.killpg(pod.process.pid, signal.SIGKILL)
-        return pod.process.wait()
+        code = pod.process.wait()
+        with suppress(ProcessLookupError):  # all of it: the next Redis of this member needs the same address
+            for _ in range(1000):
+                os.killpg(pod.process.pid, 0)
+                time.sleep(0.005)
+        return code
 
     def _signal(self, member: int, number: signal.Signals, whole_pod: bool) -> None:
         with suppress(ProcessLookupError, LookupError):

@@ -169,10 +169,10 @@ def test_home_whose_volume_was_lost_holds_though_the_others_have_keys_in_other_d
     serving: Boot, setup: Setup
 ) -> None:
     instance = serving(setup)
-    with instance.client(0) as client:
+    with instance.client(0, timeout=5) as client:
         client.execute_command("SELECT", 5)
         client.set("only", "here")
-        client.wait(setup.members - 1, 500)
+        assert client.wait(setup.members - 1, 3000) == setup.members - 1
     instance.delete(0)
     instance.lose_volume(0)
     instance.start(0)
