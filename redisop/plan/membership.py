@@ -33,8 +33,16 @@ def _two_primaries(leading: list[Vitals]) -> Hold:
     )
 
 
-def _lost(primary: Vitals, members: list[Vitals]) -> Follow | None:
+def _lost(primary: Vitals, members: list[Vitals]) -> Follow | Hold | None:
     lost = tuple(member for member in members if member.role == "replica" and not _follows(member, primary))
+    fuller = [member.pod for member in lost if member.keys]
+    if primary.blank and fuller:
+        # Following is copying: it would replace the data that are left by the nothing that leads.
+        return Hold(
+            "EmptyPrimary",
+            f"{primary.pod} leads and has no data, {' and '.join(fuller)} has; make that one primary, "
+            f"or remove its data if they are not wanted",
+        )
     reason = f"{primary.pod} leads, and {len(lost)} of {len(members) - 1} replicas do not follow it"
     return Follow(lost, primary, reason) if lost else None
 

@@ -53,6 +53,14 @@ def test_the_others_of_a_new_instance_follow_then() -> None:
     assert ([each.pod for each in action.members], action.primary.pod) == (["r-1", "r-2"], "r-0")
 
 
+def test_a_member_with_data_does_not_follow_an_empty_primary() -> None:
+    held = decided(primary(0, keys=0, offset=0), member(1, keys=5, offset=99))
+    assert isinstance(held, Hold)
+    assert held.reason == "EmptyPrimary"
+    assert "r-1" in held.message
+    assert isinstance(decided(primary(0, keys=0, offset=0), member(1)), Follow)
+
+
 def test_a_replica_that_follows_another_address_follows_again() -> None:
     action = decided(primary(0), replica(1, of=0), replica(2, of=1))
     assert isinstance(action, Follow)
