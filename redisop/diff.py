@@ -140,7 +140,7 @@ def differences(desired: Manifest, live: Manifest) -> tuple[Difference, ...]:
             _MASKED if mask and there is not MISSING else there,
             _MASKED if mask and wanted is not MISSING else wanted,
             manager,
-            _consequence(desired["kind"], path, there, wanted),
+            _consequence(path, there, wanted, live, desired),
         )
         for path, there, wanted, manager in [*unlike, *unwanted]
     )
@@ -412,8 +412,17 @@ def _owns(fields: Mapping[str, Any], path: Path, live: Any, field: str) -> bool:
 # -- consequences ----------------
 
 
-def _consequence(kind: str, path: Path, live: Any, desired: Any) -> Consequence:
-    return _CONSEQUENCES.get(kind, _no_consequence)(path, live, desired)
+def _consequence(path: Path, there: Any, wanted: Any, live: Manifest, desired: Manifest) -> Consequence:
+    if desired["kind"] == "Service" and path == ("spec", "loadBalancerClass"):
+        return _of_balancer_class(live, desired)
+    judge = _CONSEQUENCES.get(desired["kind"], _no_consequence)
+    return judge(path, there, wanted)
+
+
+def _of_balancer_class(live: Manifest, desired: Manifest) -> Consequence:
+    """The class of a load balancer is fixed for as long as the Service is one."""
+    stays = live["spec"].get("type") == desired["spec"].get("type") == "LoadBalancer"
+    return Consequence.REFUSED if stays else Consequence.NONE
 
 
 def _no_consequence(path: Path, live: Any, desired: Any) -> Consequence:
@@ -460,7 +469,7 @@ def _of_service(path: Path, live: Any, desired: Any) -> Consequence:
             # The first family is fixed for ever, the second may come and go.
             first_stays = live is MISSING or desired is MISSING or live[0] == desired[0]
             return Consequence.NONE if first_stays else Consequence.REFUSED
-        case ("spec", "clusterIP" | "loadBalancerClass") if live is not MISSING:
+        case ("spec", "clusterIP") if live is not MISSING:
             return Consequence.REFUSED
         case _:
             return Consequence.NONE

@@ -205,6 +205,7 @@ def test_values_of_secrets_are_hidden_where_the_difference_is_made() -> None:
 
 # -- consequences -----------------------------------------------------------------------------------------------------
 
+BALANCER = "LoadBalancer"
 TEMPLATE = {
     "metadata": {"name": "data"},
     "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "2Gi"}}},
@@ -268,6 +269,21 @@ def _template(size: str) -> Manifest:
 )  # fmt: skip
 def test_each_change_has_its_consequence(desired: Manifest, live: Manifest, verb: str, consequence: str) -> None:
     assert [(one.verb, str(one.consequence)) for one in changes(desired, live)] == [(verb, consequence)]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "consequence"),
+    [
+        ({"type": BALANCER}, {"type": BALANCER, "loadBalancerClass": "a"}, "refused"),
+        ({"type": BALANCER, "loadBalancerClass": "b"}, {"type": BALANCER, "loadBalancerClass": "a"}, "refused"),
+        ({"type": "ClusterIP"}, {"type": BALANCER, "loadBalancerClass": "a"}, "none"),
+    ],
+)  # fmt: skip
+def test_the_class_of_a_load_balancer_comes_with_the_type_only(
+    before: Manifest, after: Manifest, consequence: str
+) -> None:
+    found = differences(child("Service", "r-read", spec=after), child("Service", "r-read", spec=before))
+    assert [str(one.consequence) for one in found if one.field == "spec.loadBalancerClass"] == [consequence]
 
 
 def test_what_is_refused_holds_up_nothing_else() -> None:

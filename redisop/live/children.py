@@ -344,9 +344,8 @@ def _by_ordinal(item: tuple[str, Manifest]) -> int:
 
 
 def _may_be_spelling(difference: Difference) -> bool:
-    """Tell whether a value is ours and still not as we wrote it; what others set, or nobody, is no spelling."""
-    there = difference.live is not MISSING and difference.desired is not MISSING
-    return there and difference.manager == names.FIELD_MANAGER
+    """Tell whether we wrote a value and it is not there as written; what others set, or nobody, is no spelling."""
+    return difference.manager == names.FIELD_MANAGER and difference.desired is not MISSING
 
 
 def _meant_for(manifest: Manifest, live: Manifest) -> Manifest:

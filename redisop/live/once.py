@@ -10,6 +10,7 @@ from typing import Final
 
 from redisop.api.v1 import Redis
 from redisop.diff import Change
+from redisop.failures import Failure
 from redisop.live.children import Children
 from redisop.live.kube import Kube
 from redisop.live.members import Members
@@ -82,9 +83,17 @@ def _until_done(
         outcome = run.go(outcome.redis)
     if not (options.dry_run or outcome.failures) and children.complete(redis):
         outcome = run.go(outcome.redis)
-    if not options.dry_run:
+    outcome = replace(outcome, changes=tuple(run.changes))
+    return outcome if options.dry_run else _told(outcome, children)
+
+
+def _told(outcome: Outcome, children: Children) -> Outcome:
+    """Write the status. When that fails, whatever failed before says more."""
+    try:
         children.flush()
-    return replace(outcome, changes=tuple(run.changes))
+    except Failure as failure:
+        return replace(outcome, failures=(*outcome.failures, failure), settled=False)
+    return outcome
 
 
 class _Run:

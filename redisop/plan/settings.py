@@ -9,6 +9,7 @@ from __future__ import annotations
 from redisop.api.config_keys import restart_keys, takes_words
 from redisop.api.redis_conf_lines import parse
 from redisop.plan.actions import Configure
+from redisop.plan.setting_defaults import default
 from redisop.plan.wanted import Wanted
 from redisop.snapshot import Snapshot
 
@@ -26,20 +27,20 @@ def settings(wanted: Wanted, snapshot: Snapshot) -> Configure | None:
 
 
 def changed_settings(running: str | None, wanted: Wanted) -> tuple[tuple[str, str], ...]:
-    """Return the keys with another value in `wanted` than in the file `running`, but for those read at start only."""
+    """Return the keys with another value in `wanted` than in the file `running`, but for those read at start only.
+
+    A key that is taken back goes to what Redis takes by itself.
+    """
     if running is None:
         return ()
     old, new = values(running), values(wanted.redis_conf)
+    gone = {key: default(key, wanted.version) for key in sorted(old.keys() - new.keys())}
     at_start = restart_keys(wanted.version)
-    return tuple((key, value) for key, value in new.items() if old.get(key) != value and key not in at_start)
-
-
-def removed_settings(running: str | None, wanted: Wanted) -> tuple[str, ...]:
-    """Return the keys of the file `running` that `wanted` leaves to Redis, but for those read at start only."""
-    if running is None:
-        return ()
-    gone = values(running).keys() - values(wanted.redis_conf).keys() - restart_keys(wanted.version)
-    return tuple(sorted(gone))
+    return tuple(
+        (key, value)
+        for key, value in {**new, **gone}.items()
+        if value is not None and old.get(key) != value and key not in at_start
+    )
 
 
 def running_file(snapshot: Snapshot) -> str | None:

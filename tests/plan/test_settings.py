@@ -2,12 +2,14 @@
 
 import pytest
 
+from redisop.api.config_keys import LINES, owned
 from redisop.api.defaults import TABLES
 from redisop.api.derived import derive
 from redisop.layout import layout
 from redisop.manifest import Key
 from redisop.plan.actions import Configure
-from redisop.plan.settings import removed_settings, running_file, settings, values
+from redisop.plan.setting_defaults import default
+from redisop.plan.settings import running_file, settings, values
 from redisop.plan.wanted import Wanted
 from redisop.render.redis_conf import redis_conf
 from redisop.snapshot import Snapshot
@@ -58,7 +60,18 @@ def test_a_value_is_read_from_the_file_as_it_was_written(value: str) -> None:
     assert values(wanted(config={"proc-title-template": value}).redis_conf)["proc-title-template"] == value
 
 
-def test_a_setting_that_is_taken_back_is_known() -> None:
+def test_a_setting_that_is_taken_back_goes_to_what_redis_takes_by_itself() -> None:
     before = wanted(config={"timeout": "10", "databases": "3"}).redis_conf
-    assert removed_settings(before, wanted()) == ("timeout",)
+    action = settings(wanted(), running(before))
+    assert isinstance(action, Configure)
+    assert action.settings == (("timeout", "0"),)
+
+
+def test_every_setting_that_a_document_may_name_has_a_default() -> None:
+    for each in LINES:
+        version = ".".join(map(str, each.version))
+        assert [key for key in sorted(each.live) if owned(key) is None and default(key, version) is None] == []
+
+
+def test_there_is_no_file_before_the_config_map() -> None:
     assert running_file(running(None)) is None

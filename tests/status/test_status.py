@@ -1,0 +1,96 @@
+"""What status says of what was found: bounded, still at rest, in the words that kubectl and kstatus wait for."""
+
+from datetime import timedelta
+
+import pytest
+
+from redisop.api.status import RedisStatus
+from redisop.failures import Denied
+from redisop.manifest import Key, Manifest
+from redisop.reconcile import reconcile
+from redisop.status.conditions import ABNORMAL, Finding, conditions
+from tests.world import NOW, ScriptedMembers, World, redis
+
+SERVICE = Key("Service", "default", "r-master")
+
+
+def settled(replicas: int = 3, **spec: object) -> tuple[World, ScriptedMembers, Manifest]:
+    world, members = World(pods=replicas), ScriptedMembers()
+    for _ in range(3):
+        outcome = reconcile(redis(replicas=replicas, **spec), world, members, NOW)
+    assert outcome.settled
+    return world, members, dict(outcome.status)
+
+
+def condition(status: Manifest, kind: str) -> Manifest | None:
+    return next((each for each in status["conditions"] if each["type"] == kind), None)
+
+
+def test_all_that_is_told_fits_the_model_and_has_its_generation() -> None:
+    _, _, status = settled()
+    RedisStatus.model_validate(status)
+    assert status["observedGeneration"] == 1
+    assert all(each["observedGeneration"] == 1 for each in status["conditions"])
+    assert (status["phase"], status["message"]) == ("Running", "Redis cluster with 3 replicas deployed")
+    assert (status["masterPodName"], status["slavePodNames"]) == ("r-0", ["r-1", "r-2"])
+    assert status["endpoints"] == {"primary": "r-master.default.svc:6379", "read": "r-read.default.svc:6379"}
+    assert [member["role"] for member in status["members"]] == ["primary", "replica", "replica"]
+
+
+def test_at_rest_no_condition_tells_of_work_or_trouble() -> None:
+    _, _, status = settled()
+    assert {each["type"] for each in status["conditions"]} == {"Ready", "Available", "SpecAccepted", "SecretsInSync"}
+    assert {each["status"] for each in status["conditions"]} == {"True"}
+
+
+def test_a_later_look_at_the_same_changes_not_a_byte() -> None:
+    world, members, status = settled()
+    later = reconcile(redis(replicas=3, status=status), world, members, NOW + timedelta(hours=1))
+    assert later.status == status
+
+
+def test_work_in_progress_is_reconciling_and_what_failed_is_stalled() -> None:
+    world = World()
+    status = reconcile(redis(), world, ScriptedMembers(), NOW).status
+    assert condition(status, "Reconciling")
+    assert condition(status, "Stalled") is None
+    world.refuse[SERVICE] = Denied(SERVICE, "quota")
+    world.objects.clear()
+    status = reconcile(redis(), world, ScriptedMembers(), NOW).status
+    stalled = condition(status, "Stalled")
+    assert stalled
+    assert (stalled["reason"], "Service/default/r-master" in stalled["message"]) == ("Denied", True)
+    assert condition(status, "Reconciling") is None
+
+
+def test_the_transition_time_moves_with_the_status_only() -> None:
+    def at(hours: int, true: bool, message: str, before: list[Manifest]) -> Manifest:
+        finding = Finding("Ready", true, "Why", message)
+        return conditions([finding], before, 1, NOW + timedelta(hours=hours))[0]
+
+    first = at(0, False, "a", [])
+    second = at(1, False, "b", [first])
+    third = at(2, True, "b", [second])
+    assert first["lastTransitionTime"] == second["lastTransitionTime"] == "2030-01-01T00:00:00Z"
+    assert third["lastTransitionTime"] == "2030-01-01T02:00:00Z"
+
+
+@pytest.mark.parametrize("kind", ABNORMAL)
+def test_what_is_abnormal_exists_only_while_it_is_true(kind: str) -> None:
+    assert conditions([Finding(kind, False, "Why")], [{"type": kind, "status": "True"}], 1, NOW) == []
+
+
+def test_messages_are_bounded() -> None:
+    (told,) = conditions([Finding("Ready", False, "Why", "x" * 5000)], [], 1, NOW)
+    assert len(told["message"]) == 1024
+
+
+def test_an_instance_that_sleeps_is_ready_and_not_available() -> None:
+    world = World()
+    for _ in range(2):
+        outcome = reconcile(redis(replicas=0), world, ScriptedMembers(), NOW)
+    assert outcome.settled
+    ready, available = condition(outcome.status, "Ready"), condition(outcome.status, "Available")
+    assert ready
+    assert available
+    assert (ready["status"], available["status"], outcome.status["phase"]) == ("True", "False", "Hibernated")
