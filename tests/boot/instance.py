@@ -390,12 +390,11 @@ class Instance:
         file.chmod(0o755)
 
     def server_pid(self, member: int) -> int:
-        """Return the process id of the redis-server of `member`."""
-        shell = self.pods[member].process.pid
-        for child in Path(f"/proc/{shell}/task/{shell}/children").read_text().split():
-            if Path(f"/proc/{child}/comm").read_text().startswith("redis-server"):
-                return int(child)
-        raise LookupError(f"member {member} has no redis-server")
+        """Return the process id of the redis-server of `member`. Raises LookupError when there is none."""
+        server = self._server(self.pods[member])
+        if server is None:
+            raise LookupError(f"member {member} has no redis-server")
+        return server
 
     def say(self, event: str) -> None:
         self.events.append(f"{time.monotonic() - self.began:6.2f} {event}")
@@ -462,14 +461,20 @@ class Instance:
         pod = self.pods.pop(member)
         pod.guard.kill()
         pod.guard.communicate()
+        server = self._server(pod)
         with suppress(ProcessLookupError):
             os.killpg(pod.process.pid, signal.SIGKILL)
-        code = pod.process.wait()
-        with suppress(ProcessLookupError):  # all of it: the next Redis of this member needs the same address
-            for _ in range(1000):
-                os.killpg(pod.process.pid, 0)
-                time.sleep(0.005)
-        return code
+        while server and runs(server):  # the next Redis of this member needs its address
+            time.sleep(0.005)
+        return pod.process.wait()
+
+    def _server(self, pod: Pod) -> int | None:
+        shell = pod.process.pid
+        with suppress(FileNotFoundError, ProcessLookupError):
+            for child in Path(f"/proc/{shell}/task/{shell}/children").read_text().split():
+                if Path(f"/proc/{child}/comm").read_text().startswith("redis-server"):
+                    return int(child)
+        return None
 
     def _signal(self, member: int, number: signal.Signals, whole_pod: bool) -> None:
         with suppress(ProcessLookupError, LookupError):
@@ -600,6 +605,13 @@ def until(true: Callable[[], object], what: str, instance: Instance | None = Non
         if time.monotonic() > end:
             raise AssertionError(f"not within {timeout:.0f} s: {what}\n{instance.story() if instance else ''}")
         time.sleep(0.1)
+
+
+def runs(process: int) -> bool:
+    """Whether a process runs; one that is dead and not yet waited for does not."""
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    return False
 
 
 def _yet(true: Callable[[], object]) -> bool:

@@ -12,7 +12,7 @@ import pytest
 
 from redisop.render import scripts
 from tests.boot.conftest import Boot
-from tests.boot.instance import TICK, until
+from tests.boot.instance import TICK, runs, until
 from tests.boot.setups import Setup, matrix
 
 SCRIPTS = {"entry.sh": scripts.ENTRY, "ready.sh": scripts.READY, "handover.sh": scripts.HANDOVER}
@@ -160,11 +160,4 @@ def test_as_process_1_it_leaves_no_dead_children(prepare: Boot, setup: Setup) ->
     time.sleep(10 * TICK)
     shell = instance.pods[0].process.pid
     children = Path(f"/proc/{shell}/task/{shell}/children")
-    until(lambda: not [child for child in children.read_text().split() if dead(child)], "no child is dead", instance)
-
-
-def dead(process: str) -> bool:
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
-    except FileNotFoundError:
-        return False
+    until(lambda: all(runs(int(child)) for child in children.read_text().split()), "no child is dead", instance)
