@@ -63,15 +63,21 @@ def _same(alpha: str, v1_name: str) -> _Match:
 
 
 def _storage_to_v1(alpha: Fields) -> Fields:
-    if alpha.get("persistent", True):
-        return _picked(alpha, (("storage",),))
-    return {"storage": "0", "persistence": {"mode": "None"}}
+    return _picked(alpha, (("storage",),)) if alpha.get("persistent", True) else {"storage": "0"}
 
 
 def _storage_to_alpha(spec: Fields) -> Fields:
     if _is_nothing(spec.get("storage")):
         return {"persistent": False}
     return _picked(spec, (("storage",),))
+
+
+def _persistence_to_v1(alpha: Fields) -> Fields:
+    return {} if alpha.get("persistent", True) else {"persistence": {"mode": "None"}}
+
+
+def _persistence_to_alpha(spec: Fields) -> Fields:
+    return {"persistent": False} if _is_nothing(spec.get("storage")) else {}
 
 
 def _password_to_v1(alpha: Fields) -> Fields:
@@ -93,7 +99,10 @@ def _config_to_v1(alpha: Fields) -> Fields:
 
 def _config_to_alpha(spec: Fields) -> Fields:
     config = spec.get("config")
-    return {"redisConfig": redis_conf_lines.spell(config)} if isinstance(config, dict) else {}
+    if not isinstance(config, dict):
+        return {}
+    said = {key: value for key, value in config.items() if value is not None}  # null says nothing, as to the API server
+    return {"redisConfig": redis_conf_lines.spell(said)}
 
 
 _SPEC: Final = (
@@ -101,7 +110,9 @@ _SPEC: Final = (
     _same("image", "image"),
     _same("memory", "memory"),
     _same("version", "version"),
-    _Match((("persistent",), ("storage",)), (("storage",), ("persistence", "mode")), _storage_to_v1, _storage_to_alpha),
+    # Apart, so that another size leaves the mode as it was.
+    _Match((("persistent",), ("storage",)), (("storage",),), _storage_to_v1, _storage_to_alpha),
+    _Match((("persistent",),), (("persistence", "mode"),), _persistence_to_v1, _persistence_to_alpha),
     _Match(
         (("passwordSecret",),),
         (("auth", "enabled"), ("auth", "secretRef")),
