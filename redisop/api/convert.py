@@ -63,7 +63,9 @@ def _same(alpha: str, v1_name: str) -> _Match:
 
 
 def _storage_to_v1(alpha: Fields) -> Fields:
-    return _picked(alpha, (("storage",),)) if alpha.get("persistent", True) else {"storage": "0"}
+    if alpha.get("persistent", True) or _is_nothing(alpha.get("storage")):
+        return _picked(alpha, (("storage",),))
+    return {"storage": "0"}
 
 
 def _storage_to_alpha(spec: Fields) -> Fields:
