@@ -43,7 +43,7 @@ _VERBATIM: Final = {"ConfigMap", "PersistentVolumeClaim", "Secret"}
 _MOVED_BY_CONTROLLERS: Final = {"PersistentVolumeClaim", "StatefulSet"}
 _BOOK_KEEPING: Final = {"creationTimestamp", "generation", "managedFields", "resourceVersion", "uid"}
 
-_Event: TypeAlias = "tuple[str, Sequence[Manifest]]"
+_Event: TypeAlias = "tuple[str, Sequence[Manifest]] | Failure"
 
 
 class Children:
@@ -143,7 +143,7 @@ class Children:
         return secrets.token_urlsafe(24)
 
     def wait(self, redis: Redis, seconds: float) -> None:
-        """Return when something happened to a pod, after `seconds` at the latest."""
+        """Return when something happened to a pod, after `seconds` at the latest; raises Failure."""
         if self._events is None:
             self._events = queue.SimpleQueue()
             arguments = (redis, self._events, self._pods_version)
@@ -294,7 +294,8 @@ class Children:
                 continue
             except (Expired, Unreachable):
                 pass
-            except Failure:
+            except Failure as failure:
+                events.put(failure)
                 return
             try:
                 pods = self._kube.list(names.POD, *_children_of(redis))
@@ -304,6 +305,8 @@ class Children:
                 time.sleep(GONE_POLL)
 
     def _take(self, event: _Event) -> None:
+        if isinstance(event, Failure):
+            raise event
         what, pods = event
         if what == "ALL":
             self._pods.clear()

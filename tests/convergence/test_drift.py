@@ -73,6 +73,12 @@ def test_our_own_changes_are_made_beside_what_is_left_to_others(site: Site) -> N
     assert (spec["replicas"], spec["minReadySeconds"], limits["memory"]) == (3, 77, "512Mi")
     managers = [entry["manager"] for entry in site.get("StatefulSet", "r")["metadata"]["managedFields"]]
     assert "somebody" in managers
+    owners = {
+        entry["manager"]
+        for entry in site.get("StatefulSet", "r")["metadata"]["managedFields"]
+        if "f:minReadySeconds" in entry["fieldsV1"].get("f:spec", {})
+    }
+    assert owners == {"somebody"}
     site.up(replicas=3, memory="512Mi")
     assert site.get("StatefulSet", "r")["spec"]["minReadySeconds"] == 5
 

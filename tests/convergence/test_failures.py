@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import trustme
 
+from redisop import names
 from redisop.failures import (
     AlreadyExists,
     Denied,
@@ -159,7 +160,7 @@ def test_a_kind_that_is_not_installed_is_not_an_absent_object(kube: Kube, kubect
         with pytest.raises(UnknownKind, match=r"^PodMonitor/.*no podmonitors in monitoring.coreos.com/v1; install"):
             call()
     with pytest.raises(UnknownKind, match=r"^Redis/.* install its CRD: redisop crd \| kubectl apply"):
-        kube.get(Key("Redis", kubectl.namespace, "one"))
+        kube.list(names.REDIS._replace(api_version="example.com/v1alpha1"), kubectl.namespace)
 
 
 def test_what_is_invalid_is_told_field_by_field(kube: Kube, kubectl: Kubectl) -> None:

@@ -3,7 +3,7 @@
 import dataclasses
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redisop.layout import layout
@@ -110,6 +110,7 @@ facts = st.fixed_dictionaries(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(facts, max_size=4), st.integers(0, 4), st.integers(0, 4))
 def test_every_snapshot_has_one_answer_and_none_of_them_risks_data(
     all_facts: list[dict[str, object]], replicas: int, home: int
