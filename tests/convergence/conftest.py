@@ -86,7 +86,10 @@ def client(kubeconfig: Path, clock: FakeClock, request_timeout: float = 60.0, pa
 def crds(api_server: ApiServer) -> None:
     """The kind `Redis`, and two storage classes, one of which lets volumes grow."""
     api_server.kubectl.apply([crd(), storage_class("grows", True), storage_class("fixed", False)])
-    api_server.kubectl("wait", "--for=condition=Established", "crd/redises.example.com")
+    wait = ("wait", "--for=condition=Established", "crd/redises.example.com")
+    api_server.kubectl.wait_for(
+        "the CRD is established", lambda: api_server.kubectl(*wait)
+    )  # just made, it has no status
 
 
 def storage_class(name: str, grows: bool) -> Manifest:

@@ -148,7 +148,7 @@ def test_a_namespace_that_is_being_deleted_takes_nothing_new(kube: Kube, kubectl
     assert kube.requests == 1
 
 
-def test_a_kind_that_is_not_installed_is_not_an_absent_object(kube: Kube, kubectl: Kubectl) -> None:
+def test_a_kind_that_is_not_installed_is_not_an_absent_object(kube: Kube, kubectl: Kubectl, clock: FakeClock) -> None:
     metadata = {"name": "one", "namespace": kubectl.namespace}
     monitor = {"apiVersion": POD_MONITOR.api_version, "kind": "PodMonitor", "metadata": metadata}
     for call in (
