@@ -11,7 +11,7 @@ from pathlib import Path
 
 # What shows that a package is there: a program's name, or a path.
 REDIS = {
-    "busybox": "busybox",
+    "busybox-static": "busybox",
     "dash": "dash",
     "redis-server": "redis-server",
     "redis-tools": "redis-cli",
