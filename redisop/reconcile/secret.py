@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 
 from redisop import names
 from redisop.api.derived import Derived
-from redisop.api.v1 import API_VERSION, KIND, Redis
+from redisop.api.v1 import Redis
 from redisop.diff import Change, Consequence, Difference, foreign
 from redisop.manifest import Key, Manifest, key
+from redisop.render.owner import owner_reference
 
 
 def secret_key(redis: Redis, derived: Derived) -> Key | None:
@@ -76,7 +77,9 @@ def _owners(redis: Redis, there: list[Manifest]) -> list[Manifest]:
     others = [owner for owner in there if owner["uid"] != ours]
     if redis.spec.persistence.retention.whenDeleted == "Retain":
         return others
-    mine = next((owner for owner in there if owner["uid"] == ours), _owner(redis))
+    mine = next(
+        (owner for owner in there if owner["uid"] == ours), owner_reference(redis.metadata.name, redis.metadata.uid)
+    )
     return [*others, mine]
 
 
@@ -84,14 +87,3 @@ def password(secret: Manifest | None, name: str) -> bytes | None:
     """Return the password in `secret`, one trailing newline dropped as the pods do; None when there is no `name`."""
     value = (secret or {}).get("data", {}).get(name)
     return None if value is None else base64.b64decode(value).removesuffix(b"\n")
-
-
-def _owner(redis: Redis) -> Manifest:
-    return {
-        "apiVersion": API_VERSION,
-        "kind": KIND,
-        "name": redis.metadata.name,
-        "uid": redis.metadata.uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }

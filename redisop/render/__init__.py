@@ -11,12 +11,13 @@ from redisop import names
 from redisop.api.defaults import NEWEST, TABLES
 from redisop.api.derived import Derived, derive
 from redisop.api.meta import Meta
-from redisop.api.v1 import API_VERSION, KIND, RedisSpec
+from redisop.api.v1 import RedisSpec
 from redisop.manifest import Manifest
 from redisop.render.config_map import config_map
 from redisop.render.disruption_budget import disruption_budget
 from redisop.render.inputs import Inputs
 from redisop.render.network_policy import network_policy
+from redisop.render.owner import owner_reference
 from redisop.render.pod_monitor import pod_monitor
 from redisop.render.service_account import service_account
 from redisop.render.services import headless_service, primary_service, read_service
@@ -74,21 +75,10 @@ def _stamp(manifest: Manifest, meta: Meta, spec: RedisSpec, inputs: Inputs) -> M
     if annotations:
         metadata["annotations"] = annotations
     if inputs.owner_uid is not None:
-        metadata["ownerReferences"] = [_owner(meta.name, inputs.owner_uid)]
+        metadata["ownerReferences"] = [owner_reference(meta.name, inputs.owner_uid)]
     manifest["metadata"] = metadata
     return manifest
 
 
 def _chosen(values: dict[str, str], keys: tuple[str, ...]) -> dict[str, str]:
     return {key: values[key] for key in keys if key in values}
-
-
-def _owner(name: str, uid: str) -> Manifest:
-    return {
-        "apiVersion": API_VERSION,
-        "kind": KIND,
-        "name": name,
-        "uid": uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
