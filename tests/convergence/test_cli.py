@@ -542,7 +542,9 @@ def test_status_for_programs(cli: Cli, output: str) -> None:
     both = reader(cli("status", "-o", output).stdout)["redises"]
     assert [(each["name"], each["status"]["phase"]) for each in both] == [("one", "Creating"), ("two", "Creating")]
     [one] = reader(cli("status", "one", "-o", output).stdout)["redises"]
-    assert (one["changes"], one["events"], one["unasked"]) == ([], [], [])
+    assert (one["changes"], one["unasked"]) == ([], [])
+    # The API server writes Events of its own, "repairing" a fresh Service, when its bookkeeping is late.
+    assert {event["object"].partition("/")[0] for event in one["events"]} <= {"Service"}
 
 
 def test_what_may_not_be_looked_at_leaves_what_was_last_written(cli: Cli, kubectl: Kubectl, tmp_path: Path) -> None:
