@@ -50,11 +50,19 @@ class Children:
     """The children of one `Redis`.
 
     `created` says that the `Redis` itself was made just now. Nothing is looked up then: what is created never takes
-    the place of something that exists, and shows it.
+    the place of something that exists, and shows it. Nor is it where somebody who watches gives what is `known`;
+    `keep` gets every object as it is after a write.
     """
 
-    def __init__(self, kube: Kube, created: bool = False) -> None:
+    def __init__(
+        self,
+        kube: Kube,
+        created: bool = False,
+        known: Observed | None = None,
+        keep: Callable[[Manifest], object] = lambda manifest: None,
+    ) -> None:
         self._kube = kube
+        self._keep = keep
         self._created = created
         self._live: dict[Key, Manifest] | None = None
         self._pods: dict[str, Manifest] = {}
@@ -66,6 +74,10 @@ class Children:
         self._closed = False
         self._told: tuple[Redis, Mapping[str, Any]] | None = None
         self._events: queue.SimpleQueue[_Event] | None = None
+        if known is not None:
+            self._live = dict(known.live)
+            self._pods = {pod["metadata"]["name"]: pod for pod in known.pods}
+            self._claims, self._pod_monitors = known.claims, known.pod_monitors
 
     def observe(self, redis: Redis) -> Observed:
         """Return what exists, as far as it is known by now; the first call asks for all of it."""
@@ -115,7 +127,9 @@ class Children:
         """Give the `Redis`, in the version that was read, these finalizers; raises Failure."""
         meta = redis.metadata
         changed = {"metadata": {"finalizers": list(finalizers), "resourceVersion": meta.resourceVersion}}
-        manifest = self._kube.patch(Key(KIND, meta.namespace, meta.name), changed)["metadata"]
+        patched = self._kube.patch(Key(KIND, meta.namespace, meta.name), changed)
+        self._keep(patched)
+        manifest = patched["metadata"]
         now = {
             "finalizers": tuple(manifest.get("finalizers", ())),
             "generation": manifest["generation"],
@@ -136,7 +150,8 @@ class Children:
         if status == redis.status or going:
             return
         metadata = {"name": redis.metadata.name, "namespace": redis.metadata.namespace}
-        self._kube.apply_status({"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "status": dict(status)})
+        told = {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "status": dict(status)}
+        self._keep(self._kube.apply_status(told))
 
     def fresh_password(self) -> str:
         """Return 32 URL-safe characters that nobody has used."""
@@ -268,6 +283,7 @@ class Children:
         self._remember(applied)
 
     def _remember(self, manifest: Manifest) -> None:
+        self._keep(manifest)
         if manifest["kind"] == names.CLAIM.kind:
             others = [claim for claim in self._claims or () if key(claim) != key(manifest)]
             self._claims = (*others, manifest)

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from typing import Final, Literal, NamedTuple, TypeVar
 
 import msgspec
@@ -119,22 +120,31 @@ class Kube:
 
     def list(self, kind: names.Kind, namespace: str | None, selector: Selector = None) -> Listing:
         """Return all objects of a kind in a namespace (None: in all) that `selector` matches."""
-        found = Listing()
-        position = {"limit": str(self._page)}
+        try:
+            pages = list(self.pages(kind, namespace, selector))
+        except Expired:
+            # In one piece: who is too slow for the server's memory once may be so for ever.
+            pages = list(self.pages(kind, namespace, selector, page=0))
+        found = Listing(chain.from_iterable(pages))
+        found.resource_version = pages[-1].resource_version
+        return found
+
+    def pages(
+        self, kind: names.Kind, namespace: str | None, selector: Selector = None, page: int | None = None
+    ) -> Iterator[Listing]:
+        """Yield the same in pieces of `page` objects (0: in one), which are the whole only when no error is raised.
+
+        Raises Expired when the server no longer remembers the moment that the first piece was true of.
+        """
+        position = {"limit": str(self._page if page is None else page)}
         while True:
-            try:
-                page = self._ask(_collection("list", kind, namespace, selector, position)).content
-            except Expired:
-                if "continue" not in position:
-                    raise
-                found.clear()
-                position = {}  # in one piece: who is too slow for the server's memory once may be so for ever
-                continue
-            found += [{"apiVersion": kind.api_version, "kind": kind.kind} | item for item in page["items"] or ()]
-            found.resource_version = page["metadata"]["resourceVersion"]
-            position = {"limit": str(self._page), "continue": page["metadata"].get("continue", "")}
+            answer = self._ask(_collection("list", kind, namespace, selector, position)).content
+            found = Listing({"apiVersion": kind.api_version, "kind": kind.kind} | one for one in answer["items"] or ())
+            found.resource_version = answer["metadata"]["resourceVersion"]
+            yield found
+            position["continue"] = answer["metadata"].get("continue", "")
             if not position["continue"]:
-                return found
+                return
 
     def create(self, manifest: Manifest) -> Manifest:
         """Create an object and return it as stored; raise AlreadyExists also when only the reply was lost."""
