@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from urllib3.response import BaseHTTPResponse
 
 CONNECT_TIMEOUT: Final = 10.0
+# Kept open at most: a watch for each kind, and some for those who write. More are made, and closed after one request.
+CONNECTIONS: Final = 32
 USER_AGENT: Final = f"redisop/{__version__}"
 
 
@@ -55,6 +57,7 @@ class Login:
         self.access = access
         self._configuration = access.configuration
         self._configuration.keep_alive = True
+        self._configuration.connection_pool_maxsize = CONNECTIONS
         if not self._configuration.verify_ssl:  # which the kubeconfig says in so many words
             urllib3.disable_warnings(InsecureRequestWarning)
         self.pool: urllib3.PoolManager = RESTClientObject(self._configuration).pool_manager

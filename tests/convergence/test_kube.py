@@ -372,7 +372,7 @@ def pod_monitors(api_server: ApiServer, kubectl: Kubectl) -> Any:
     api_server.kubectl.apply(manifest)
     kubectl.wait_for("PodMonitors are served", lambda: kubectl("get", "podmonitors") == "")
     yield kubectl
-    api_server.kubectl("delete", "crd", "podmonitors.monitoring.coreos.com")
+    api_server.kubectl("delete", "crd", "podmonitors.monitoring.coreos.com", "--ignore-not-found")
 
 
 def test_an_optional_kind_that_is_installed_is_a_kind_like_any_other(kube: Kube, pod_monitors: Kubectl) -> None:
