@@ -42,6 +42,10 @@ class Performer:
                 refusals = [self._set(member, settings) for member in members]
         return "; ".join(filter(None, refusals)) or None
 
+    def close(self) -> None:
+        """End all connections and forget what was said over them."""
+        self._members.close()
+
     def _tell(self, member: Vitals, *commands: Command) -> str | None:
         reply = self._send(member, *commands)
         return reply if isinstance(reply, str) else None

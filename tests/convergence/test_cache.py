@@ -146,9 +146,7 @@ def test_what_went_while_nobody_watched_is_gone_after_the_next_list(watched: Wat
     until(lambda: watched.data() == {"stays": {"a": "1"}}, 40)
 
 
-def test_a_silent_watch_ends(
-    watched: Watched, proxy: FaultProxy, monkeypatch: pytest.MonkeyPatch, kube: Kube
-) -> None:
+def test_a_silent_watch_ends(watched: Watched, proxy: FaultProxy, monkeypatch: pytest.MonkeyPatch, kube: Kube) -> None:
     monkeypatch.setattr("redisop.live.cache.SHORTEST_WATCH", 1)
     monkeypatch.setattr("redisop.live.cache.LONGEST_WATCH", 1)
     monkeypatch.setattr(kube._session, "_request_timeout", 0.5)

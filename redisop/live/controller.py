@@ -1,0 +1,147 @@
+"""Passes over every `Redis`, each when something happened to it or when its time has come: `redisop run`.
+
+Here are the threads: watches tell a queue, workers take from it. What a pass does is not its business, nor how it is
+told (`Voice`) or who leads (`Leadership`).
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import Final, Protocol
+
+from redisop import names
+from redisop.failures import Failure
+from redisop.live.blocking_queue import BlockingQueue
+from redisop.live.cache import Cache
+from redisop.live.kube import Kube
+from redisop.live.members import Members
+from redisop.live.performer import Performer
+from redisop.live.store import Name, Store
+from redisop.live.visit import Connections, Visit, Visitor
+
+# A pass may take so many seconds. What it has not done by then the next one does; others get their turn.
+PASS_SECONDS: Final = 60.0
+# Of a worker that waits in the middle of a pass nobody knows when it ends; to be killed there is safe.
+LAST_SECONDS: Final = 8.0
+# More threads than this that compute keep each other waiting for hundreds of milliseconds.
+MOST_WORKERS: Final = 4
+_SWITCH_INTERVAL: Final = 0.0005
+_POLL: Final = 1.0
+# What moves a primary shows here first.
+_URGENT: Final = {names.POD.kind, names.REDIS.kind}
+
+
+class Voice(Protocol):
+    """Says what was done: log, Events, metrics. May not fail and may not wait."""
+
+    def visited(self, of: Name, visit: Visit, seconds: float) -> None:
+        """Tell of a pass that ended."""
+
+    def failed(self, of: Name, error: Exception, seconds: float) -> None:
+        """Tell of a pass that could not be made: a `Failure`, or a fault of redisop."""
+
+    def standing(self, trouble: str) -> None:
+        """Tell of what keeps all passes from being made, the empty string when nothing does."""
+
+
+class Leadership(Protocol):
+    """Whether this process may write."""
+
+    def until(self) -> float:
+        """Return the monotonic second from which on it may not, unless it is prolonged; 0 when it may not now."""
+
+
+class Controller:
+    """`namespaces` to look after, empty: all of them."""
+
+    def __init__(
+        self,
+        kube: Kube,
+        namespaces: tuple[str, ...],
+        workers: int,
+        voice: Voice,
+        leadership: Leadership,
+        connect: Callable[[], Connections] = lambda: Performer(Members()),
+    ) -> None:
+        self._voice, self._leadership = voice, leadership
+        self.store = Store()
+        self.queue: BlockingQueue[Name] = BlockingQueue(lambda of: of.namespace)
+        self.cache = Cache(kube, namespaces, self.store, self._changed)
+        self._visitor = Visitor(self.store, kube, lambda: self.cache.pod_monitors, connect)
+        self._leading = threading.Event()
+        self._workers = [
+            threading.Thread(target=self._work, name=f"worker-{number}", daemon=True) for number in range(workers)
+        ]
+
+    def run(self, stopping: threading.Event) -> bool:
+        """Work until `stopping` is set or the lead is lost; return whether every pass that was begun has ended."""
+        sys.setswitchinterval(_SWITCH_INTERVAL)
+        self.cache.start()
+        if self._wait_for_the_lead(stopping):
+            self._begin()
+            while not stopping.is_set() and self._leadership.until() > time.monotonic():
+                stopping.wait(_POLL)
+        self.queue.stop()
+        self.cache.stop()
+        end = time.monotonic() + LAST_SECONDS
+        for worker in self._workers:
+            if worker.ident is not None:
+                worker.join(max(end - time.monotonic(), 0.0))
+        return not any(worker.is_alive() for worker in self._workers)
+
+    @property
+    def ready(self) -> list[str]:
+        """Why it cannot do its work now, in sentences; empty when it can."""
+        return self.cache.troubles or ([] if self.cache.wait(0) else ["not everything has been listed yet"])
+
+    def _wait_for_the_lead(self, stopping: threading.Event) -> bool:
+        said = ""
+        while not stopping.is_set():
+            synced = self.cache.wait(0)
+            if synced and self._leadership.until() > time.monotonic():
+                self._voice.standing("")
+                return True
+            trouble = "; ".join(self.cache.troubles)
+            if trouble != said:
+                self._voice.standing(trouble)
+                said = trouble
+            stopping.wait(_POLL / 10)
+        return False
+
+    def _begin(self) -> None:
+        """From now on every change is followed by a pass; what was before is caught up with."""
+        self._leading.set()
+        for of in self.store.redises():
+            self.queue.add(of)
+        for worker in self._workers:
+            worker.start()
+
+    def _changed(self, whose: Iterable[Name], kind: names.Kind) -> None:
+        if self._leading.is_set():
+            for of in whose:
+                self.queue.add(of, urgent=kind.kind in _URGENT)
+
+    def _work(self) -> None:
+        while (taken := self.queue.take()) is not None:
+            failed = self._pass(taken.key)
+            self.queue.done(taken.key, failed)
+
+    def _pass(self, of: Name) -> bool:
+        """Make one pass and say when the next is due; return whether it has to be tried again."""
+        begun = time.monotonic()
+        deadline = min(begun + PASS_SECONDS, self._leadership.until())
+        try:
+            visit = self._visitor.visit(of, deadline)
+        except Failure as failure:
+            self._voice.failed(of, failure, time.monotonic() - begun)
+            return True
+        except Exception as error:  # a fault in one pass must not end those over all others
+            self._voice.failed(of, error, time.monotonic() - begun)
+            return True
+        self._voice.visited(of, visit, time.monotonic() - begun)
+        if visit.after is not None and not visit.failed:
+            self.queue.add(of, visit.after)
+        return visit.failed
