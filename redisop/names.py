@@ -115,3 +115,14 @@ def read_service(name: str) -> str:
 def pod(name: str, ordinal: int) -> str:
     """Return the name of the pod with this ordinal."""
     return f"{name}-{ordinal}"
+
+
+def claim(name: str, ordinal: int) -> str:
+    """Return the name of the claim of that pod."""
+    return f"{DATA_VOLUME}-{pod(name, ordinal)}"
+
+
+def ordinal(member: str) -> int | None:
+    """Return the ordinal in the name of a pod or a claim, None when there is none."""
+    digits = member.rpartition("-")[2]
+    return int(digits) if digits.isdecimal() and digits.isascii() else None

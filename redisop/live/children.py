@@ -10,7 +10,7 @@ import queue
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from redisop import names
@@ -85,8 +85,8 @@ class Children:
             self._live = dict(self._looked_up(redis))
         return Observed(
             dict(self._live),
-            tuple(pod for _, pod in sorted(self._pods.items(), key=_by_ordinal)),
-            self._claims or (),
+            _members(redis, self._pods.values(), names.pod),
+            _members(redis, self._claims or (), names.claim),
             self._pod_monitors,
         )
 
@@ -358,8 +358,15 @@ def _services(redis: Redis) -> list[str]:
     return always if resolved_mode(redis.spec) == "Standalone" else [*always, names.read_service(name)]
 
 
-def _by_ordinal(item: tuple[str, Manifest]) -> int:
-    return int(item[0].rpartition("-")[2])
+def _members(redis: Redis, found: Iterable[Manifest], name: Callable[[str, int], str]) -> tuple[Manifest, ...]:
+    """Return by ordinal what belongs to members; a pod or a claim of the user's may have copied labels."""
+    ordinals = ((names.ordinal(manifest["metadata"]["name"]), manifest) for manifest in found)
+    members = {
+        ordinal: manifest
+        for ordinal, manifest in ordinals
+        if ordinal is not None and manifest["metadata"]["name"] == name(redis.metadata.name, ordinal)
+    }
+    return tuple(members[ordinal] for ordinal in sorted(members))
 
 
 def _may_be_spelling(difference: Difference) -> bool:

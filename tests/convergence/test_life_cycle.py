@@ -37,6 +37,22 @@ def test_a_paused_instance_is_left_alone_and_says_so(site: Site) -> None:
     assert site.get("Service", "r-master")["spec"]["selector"] == {"statefulset.kubernetes.io/pod-name": "r-0"}
 
 
+def test_pods_and_claims_of_the_users_own_with_copied_labels_are_no_members(site: Site) -> None:
+    site.up(replicas=1)
+    labels = {"app": "redis", "redis-cr": "r"}
+    container = {"name": "c", "image": "busybox"}
+    request = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    for name in ("toolbox", "r-copy-7", "r-007"):
+        metadata = {"name": name, "namespace": site.namespace, "labels": labels}
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [container]}}
+        claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": request}
+        site.behind.create(pod)
+        site.behind.create(claim)
+    outcome = site.run()
+    assert (outcome.settled, site.written) == (True, [])
+    assert [member["name"] for member in outcome.status["members"]] == ["r-0"]
+
+
 def test_an_instance_that_sleeps_keeps_everything_but_its_pods_and_wakes_with_the_same_primary(site: Site) -> None:
     spec = {"persistence": {"retention": {"whenScaled": "Delete", "whenDeleted": "Delete"}}}
     site.up(replicas=3, **spec)
