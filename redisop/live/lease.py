@@ -98,7 +98,7 @@ class Term:
     def end(self) -> None:
         """Let it be over."""
         with self._changed:
-            self._deadline = self._clock()
+            self._deadline = min(self._deadline, self._clock())
             self._changed.notify_all()
 
 
