@@ -34,8 +34,6 @@ Result: TypeAlias = Literal["success", "error", "requeue_after"]
 _RESULTS: Final[tuple[Result, ...]] = ("success", "error", "requeue_after")
 # In seconds. client-go's go from 10 ns in steps of ten, these where a pass or a wait may lie.
 _BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
-# Where no answer came client-go has this in the place of a status code.
-NO_ANSWER: Final = "<error>"
 _METHODS: Final = {"create": "POST", "patch": "PATCH", "delete": "DELETE"}
 
 Labels: TypeAlias = dict[str, str]
@@ -46,8 +44,8 @@ Value: TypeAlias = tuple[Labels, float]
 class Sources:
     """Who is asked at each scrape; each is called by the thread that serves it and must not wait.
 
-    `requests` counts those to the API server `host` by verb and status code (`NO_ANSWER` for none), `watch_ages` has
-    the seconds since something was heard of a kind, `workers` is how many there are.
+    `requests` counts those to the API server `host` by verb and status code, `watch_ages` has the
+    seconds since something was heard of a kind, `workers` is how many there are.
     """
 
     queue: Callable[[], Figures]
@@ -178,21 +176,9 @@ class Metrics:
 
 
 def _family(name: str, documentation: str, kind: str, values: Iterable[Value]) -> Metric:
-    """Return a family whose samples are made one by one while it is written."""
     metric = Metric(name.removesuffix("_total"), documentation, kind)
-    metric.samples = _Lazy(Sample(name, labels, value, None, None) for labels, value in values)
+    metric.samples = [Sample(name, labels, value, None, None) for labels, value in values]
     return metric
-
-
-class _Lazy(list[Sample]):
-    """A list that is only ever gone through once."""
-
-    def __init__(self, samples: Iterator[Sample]) -> None:
-        super().__init__()
-        self._samples = samples
-
-    def __iter__(self) -> Iterator[Sample]:
-        return self._samples
 
 
 # -- families ---------------------------------------------------------------------------------------------------------
@@ -224,7 +210,7 @@ def _of_queue(figure: str) -> Callable[[Metrics], Iterator[Value]]:
 
 def _requests_as_client_go(metrics: Metrics) -> Iterator[Value]:
     counts: Counter[tuple[str, str]] = Counter()
-    for (verb, code), count in metrics._sources.requests().items():
+    for (verb, code), count in dict(metrics._sources.requests()).items():  # others go on counting
         counts[code, _METHODS.get(verb, "GET")] += count
     for (code, method), count in sorted(counts.items()):
         yield {"code": code, "host": metrics._sources.host, "method": method}, count

@@ -77,6 +77,7 @@ def test_metrics_are_given_in_the_form_that_is_asked_for(subject: Subject) -> No
 def test_head_is_answered_without_a_body(subject: Subject) -> None:
     status, body, headers = subject.ask("/metrics", "HEAD")
     assert (status, body, headers["content-length"]) == (200, b"", str(len(METRICS)))
+    assert subject.say(b"HEAD /metrics HTTP/1.1\r\n\r\n").endswith(b"\r\n\r\n")
 
 
 def test_nothing_else_is_there_and_nothing_else_can_be_done(subject: Subject) -> None:

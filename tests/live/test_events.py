@@ -81,6 +81,13 @@ def test_what_was_told_an_hour_ago_is_told_as_new() -> None:
     assert ledger.tell(OF, UID, FAILED, 2, HOUR + 1) == Writing(2, 1)
 
 
+def test_what_was_told_an_hour_ago_is_told_as_new_though_other_things_were_told_since() -> None:
+    ledger = Ledger()
+    assert ledger.tell(OF, UID, FAILED, 1, 0.0) == Writing(1, 1)
+    assert ledger.tell(OF, UID, FAILED._replace(note="other"), 2, HOUR / 2) == Writing(2, 1)
+    assert ledger.tell(OF, UID, FAILED, 3, HOUR + 1) == Writing(3, 1)
+
+
 def test_another_note_or_another_redis_is_another_event() -> None:
     ledger = Ledger()
     assert ledger.tell(OF, UID, FAILED, 1, 0.0) == Writing(1, 1)

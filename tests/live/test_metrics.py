@@ -11,7 +11,7 @@ from prometheus_client.openmetrics import parser as openmetrics
 
 from redisop import __version__
 from redisop.failures import Denied
-from redisop.live.metrics import NO_ANSWER, Metrics, Sources
+from redisop.live.metrics import Metrics, Sources
 from redisop.live.queue import Figures
 from redisop.live.store import Name
 from redisop.live.told import Told
@@ -21,7 +21,7 @@ from tests.world import NOW, ScriptedMembers, World, redis
 
 OPENMETRICS = "application/openmetrics-text;version=1.0.0;q=0.6,text/plain;version=0.0.4;q=0.3"
 OF = Name("default", "r")
-REQUESTS = {("list", "200"): 1, ("get", "200"): 2, ("patch", "429"): 3, ("create", NO_ANSWER): 4}
+REQUESTS = {("list", "200"): 1, ("get", "200"): 2, ("patch", "429"): 3, ("create", "<error>"): 4}
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 
@@ -146,6 +146,7 @@ def test_every_name_says_its_unit_as_prometheus_wants_it() -> None:
     text = metrics().exposition("")[0].decode()
     kinds = dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, re.MULTILINE))
     assert all(name.endswith("_total") == (kind == "counter") for name, kind in kinds.items()), kinds
+    assert not [name for name in kinds if name.endswith("_created")], "a series more each, which nobody reads"
     assert not [name for name in kinds if re.search(r"milli|minutes|_ms\b|kilobytes", name)]
 
 

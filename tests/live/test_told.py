@@ -172,6 +172,12 @@ def test_a_document_that_is_no_longer_valid_is_told_until_the_status_says_it() -
     assert events_of_violations(document | {"status": status}, violations) == []
 
 
+def test_a_change_whose_reply_was_lost_is_not_told_as_made_though_nothing_is_pending_then() -> None:
+    first = Instance(pods=2).go(replicas=2)
+    lost = dataclasses.replace(first, failures=(Unreachable(SERVICE, "it broke the connection"),))
+    assert "Service/default/r-headless, Service/default/r-read" in events_of(lost)[0].note
+
+
 def test_no_password_is_told() -> None:
     instance = Instance(pods=2)
     canary = "c4n4ry-passw0rd"
