@@ -317,11 +317,10 @@ def test_a_label_that_somebody_sets_ends_no_term_and_makes_nobody_wait_longer(ap
     api.put()
     one.turn()
     assert one.term is term
-    begun = api.now
-    while two.term is None:
+    for _ in range(18):
         api.put()
         go_on(api, [two], 1.0)
-    assert api.now - begun <= 18.0
+    assert two.term
 
 
 def test_a_lease_that_somebody_deletes_is_made_again_by_who_leads(api, one, two):
@@ -353,9 +352,9 @@ def test_no_garbage_in_the_lease_makes_two_lead_or_nobody_for_long(api, one, two
     two.turn()
     go_on(api, [two, one], 80.0)
     assert one.term or two.term
-    (one if one.term else two).elector.stop(0.0)
-    go_on(api, [one, two], 80.0)
-    assert api.spec["leaseTransitions"] < 2**31
+    go_on(api, [two if one.term else one], 80.0)
+    assert one.term or two.term
+    assert 0 <= api.spec["leaseTransitions"] < 2**31  # more the API server does not take
 
 
 def test_a_lease_without_a_spec_is_taken_once_it_has_not_changed_for_so_long(api):
