@@ -21,7 +21,7 @@ def format_option(*formats: str) -> Callable[[Decorated], Decorated]:
 
 def namespace_option(help: str) -> Callable[[Decorated], Decorated]:
     """Return the option `-n`, which takes what can be the name of a namespace."""
-    return click.option("-n", "--namespace", callback=_checked_namespace, help=help)
+    return click.option("-n", "--namespace", callback=checked_namespace, help=help)
 
 
 def source_options(command: Decorated) -> Decorated:
@@ -32,7 +32,8 @@ def source_options(command: Decorated) -> Decorated:
     return click.option("-f", "--filename", "paths", multiple=True, required=True, metavar="PATH", help=where)(command)
 
 
-def _checked_namespace(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+def checked_namespace(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Return what can be the name of a namespace; raises BadParameter for anything else."""
     if value is not None and not _NAMESPACE.fullmatch(value):
         raise click.BadParameter(f"{value!r} is no name of a namespace: at most 63 of a-z, 0-9 and -, not at its ends")
     return value

@@ -138,6 +138,11 @@ class Elector:
         return self._sight.record.holder if self._sight.record else ""
 
     @property
+    def trouble(self) -> str:
+        """Why the last turn came to nothing, in a sentence, empty when all is well."""
+        return str(self.failure or "")
+
+    @property
     def term(self) -> Term | None:
         """The term that runs at this moment."""
         term = self._term
