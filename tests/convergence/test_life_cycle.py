@@ -293,3 +293,24 @@ def test_a_newer_table_of_defaults_moves_nothing_until_it_is_asked_for(
     fresh = dataclasses.replace(site, name="fresh")
     fresh.up()
     assert fresh.get("StatefulSet", "fresh")["metadata"]["annotations"]["redisop.example.com/defaults-revision"] == "2"
+
+
+def test_an_instance_without_its_stateful_set_keeps_its_table_of_defaults(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when a process is killed while it makes a StatefulSet anew, and a newer redisop goes on."""
+    site.up(replicas=2)
+    before = site.get("StatefulSet", "r")
+    monkeypatch.setitem(TABLES, 2, dataclasses.replace(TABLES[1], revision=2, version="7.2", readiness_period=3))
+    monkeypatch.setattr(render, "NEWEST", 2)
+    site.behind.delete(site.key("StatefulSet", "r"), before["metadata"]["uid"], propagation="Orphan")
+    until(lambda: site.find("StatefulSet", "r") is None)
+    outcome = site.run()
+    after = site.get("StatefulSet", "r")
+    assert [(change.verb, change.key.kind) for change in outcome.changes] == [("create", "StatefulSet")]
+    assert after["spec"] == before["spec"]
+    assert after["metadata"]["annotations"] == before["metadata"]["annotations"]
+    assert outcome.status["defaultsRevision"] == 1
+    site.up(replicas=2, defaultsRevision=1)
+    for kind, name in (("StatefulSet", "r"), ("ConfigMap", "r-config")):
+        assert site.get(kind, name)["metadata"]["annotations"]["redisop.example.com/defaults-revision"] == "1"
