@@ -20,6 +20,11 @@ class Kind(NamedTuple):
     kind: str
     plural: str
 
+    @property
+    def group(self) -> str:
+        """The API group; the core one has no name."""
+        return self.api_version.rpartition("/")[0]
+
 
 # The kinds that a Redis may own, in an order in which each prefix is safe to have applied alone.
 KINDS: Final = (
@@ -36,6 +41,10 @@ KINDS: Final = (
 POD: Final = Kind("v1", "Pod", "pods")
 CLAIM: Final = Kind("v1", "PersistentVolumeClaim", "persistentvolumeclaims")
 REDIS: Final = Kind("example.com/v1", "Redis", "redises")
+REDIS_V1ALPHA1: Final = REDIS._replace(api_version="example.com/v1alpha1")
+
+# Finalizer
+FINALIZER: Final = f"{PREFIX}protected"
 
 # Annotations
 DEFAULTS_REVISION: Final = f"{PREFIX}defaults-revision"

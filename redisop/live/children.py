@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 
 from redisop import names
 from redisop.api.derived import resolved_mode
-from redisop.api.v1 import API_VERSION, KIND, Redis
+from redisop.api.v1 import Redis
 from redisop.diff import MISSING, Change, Difference, differences
 from redisop.failures import AlreadyExists, Expired, Failure, Stale, UnknownKind, Unreachable
 from redisop.live.kube import Kube
@@ -115,7 +115,7 @@ class Children:
         """Give the `Redis`, in the version that was read, these finalizers; raises Failure."""
         meta = redis.metadata
         changed = {"metadata": {"finalizers": list(finalizers), "resourceVersion": meta.resourceVersion}}
-        manifest = self._kube.patch(Key(KIND, meta.namespace, meta.name), changed)["metadata"]
+        manifest = self._kube.patch(Key(names.REDIS.kind, meta.namespace, meta.name), changed)["metadata"]
         now = {
             "finalizers": tuple(manifest.get("finalizers", ())),
             "generation": manifest["generation"],
@@ -136,7 +136,8 @@ class Children:
         if status == redis.status or going:
             return
         metadata = {"name": redis.metadata.name, "namespace": redis.metadata.namespace}
-        self._kube.apply_status({"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "status": dict(status)})
+        identity = {"apiVersion": names.REDIS.api_version, "kind": names.REDIS.kind, "metadata": metadata}
+        self._kube.apply_status({**identity, "status": dict(status)})
 
     def fresh_password(self) -> str:
         """Return 32 URL-safe characters that nobody has used."""

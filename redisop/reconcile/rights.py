@@ -28,5 +28,4 @@ def rules() -> list[Manifest]:
 
 
 def _rule(kind: names.Kind, resource: str, verbs: list[str]) -> Manifest:
-    group, _, _ = kind.api_version.rpartition("/")
-    return {"apiGroups": [group], "resources": [resource], "verbs": verbs}
+    return {"apiGroups": [kind.group], "resources": [resource], "verbs": verbs}

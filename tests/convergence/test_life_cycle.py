@@ -8,8 +8,8 @@ import pytest
 from redisop import render
 from redisop.api.defaults import TABLES
 from redisop.manifest import Manifest
+from redisop.names import FINALIZER
 from redisop.plan.actions import Follow, Promote
-from redisop.reconcile.protection import FINALIZER
 from tests.convergence.site import Site, until
 from tests.convergence.test_volumes import replaced, sizes
 

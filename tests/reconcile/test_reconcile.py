@@ -6,9 +6,10 @@ import pytest
 
 from redisop.failures import Denied
 from redisop.manifest import Key
+from redisop.names import FINALIZER
 from redisop.plan.actions import Follow, Promote
 from redisop.reconcile import reconcile
-from redisop.reconcile.protection import FINALIZER, finalizers
+from redisop.reconcile.protection import finalizers
 from redisop.reconcile.secret import password
 from tests.world import NOW, ScriptedMembers, World, claim, redis
 
