@@ -473,6 +473,21 @@ def test_diff_of_rendered_manifests_shows_what_adoption_needs(cli: Cli, kubectl:
     assert "      spec.updateStrategy.type: RollingUpdate -> OnDelete" in lines
 
 
+@pytest.mark.parametrize("command", [("diff",), ("reconcile", "--once", "--dry-run"), ("reconcile", "--once")])
+def test_a_new_redis_sees_objects_of_its_names_that_belong_to_others(
+    cli: Cli, kubectl: Kubectl, command: tuple[str, ...]
+) -> None:
+    kubectl("create", "configmap", "one-config", "--from-literal=a=b")
+    kubectl("create", "serviceaccount", "one")
+    ended = cli(*command, *(() if command == ("diff",) else ("--timeout", "2s")), documents=document())
+    assert ended.code == 3
+    space, said = kubectl.namespace, ended.stdout + ended.stderr
+    for child in (f"ConfigMap/{space}/one-config", f"ServiceAccount/{space}/one"):
+        assert f"create {child}" not in said
+        assert f"{child} (refused" in said or f"{child}: belongs to somebody else" in said
+    assert kubectl.get("configmap", "one-config")["data"] == {"a": "b"}
+
+
 def test_a_newer_table_of_defaults_is_shown_only_when_asked(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     from redisop.api import defaults
 
