@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import zip_longest
 from typing import Any, Final, Literal
 
 from pydantic_core import PydanticCustomError
@@ -76,7 +77,7 @@ class Change:
 
     key: Key
     verb: Verb
-    manifest: Manifest | None
+    manifest: Manifest | None = field(repr=False)  # it may be a Secret
     differences: tuple[Difference, ...]
     consequence: Consequence
     reason: str
@@ -227,10 +228,27 @@ def _is_left(one: Difference, kind: str) -> bool:
 def _because(found: Sequence[Difference]) -> str:
     first = found[0]
     more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-    return f"{first.field} is {brief(first.live)}, should be {brief(first.desired)}{more}"
+    where, live, desired = _innermost(first.field, first.live, first.desired)
+    return f"{where} is {_brief(live)}, should be {_brief(desired)}{more}"
 
 
-def brief(value: Any) -> str:
+def _innermost(where: str, live: Any, desired: Any) -> tuple[str, Any, Any]:
+    """Return the first place inside where two values part: long ones mostly begin alike."""
+    match live, desired:
+        case dict(), dict():
+            parts = [(f".{name}", live.get(name, MISSING), value) for name, value in desired.items()]
+        case list(), list() if len(live) == len(desired):
+            parts = [(f"[{number}]", *pair) for number, pair in enumerate(zip(live, desired, strict=True))]
+        case str(), str() if "\n" in live + desired:
+            lines = zip_longest(live.splitlines(), desired.splitlines(), fillvalue=MISSING)
+            parts = [(f" line {number}", *pair) for number, pair in enumerate(lines, 1)]
+        case _:
+            return where, live, desired
+    part, one, other = next((part for part in parts if not _same(part[2], part[1], "")), ("", live, desired))
+    return _innermost(f"{where}{part}", one, other) if part else (where, live, desired)
+
+
+def _brief(value: Any) -> str:
     """Return `value` in at most 60 characters of one line."""
     text = repr(value) if value is MISSING else json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 60 else f"{text[:57]}..."
@@ -388,8 +406,9 @@ def _element(elements: list[Any], keys: Mapping[str, Any]) -> Any:
 
 
 def _managers(live: Manifest) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return who owns what. A subresource is another way to the same fields, but for the status, which is not ours."""
     entries = live["metadata"].get("managedFields", [])
-    return [(entry["manager"], entry["fieldsV1"]) for entry in entries if not entry.get("subresource")]
+    return [(entry["manager"], entry["fieldsV1"]) for entry in entries if entry.get("subresource") != "status"]
 
 
 def _manager(path: Path, live: Any, managers: list[tuple[str, Mapping[str, Any]]]) -> str | None:

@@ -7,7 +7,7 @@ on from what it finds.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final, Protocol
 
@@ -43,7 +43,7 @@ class Observed:
     `pod_monitors` tells whether the cluster knows that kind.
     """
 
-    live: Mapping[Key, Manifest]
+    live: Mapping[Key, Manifest] = field(repr=False)  # Secrets are among them
     pods: tuple[Manifest, ...]
     claims: tuple[Manifest, ...]
     pod_monitors: bool

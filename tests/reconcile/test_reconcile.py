@@ -104,6 +104,17 @@ def test_a_password_is_taken_as_it_is_but_for_one_trailing_newline(value: bytes,
     assert password(None, "password") is None
 
 
+def test_nothing_that_a_pass_hands_on_prints_a_value_of_a_secret() -> None:
+    world = World(pods=1)
+    outcomes = [once(world) for _ in range(2)]
+    observed = world.observe(redis())
+    value = observed.live[Key("Secret", "default", "r-auth")]["data"]["password"]
+    assert base64.b64decode(value) == b"fresh-password"
+    said = repr((outcomes, observed, world.applied))
+    assert "Secret" in said
+    assert not any(secret in said for secret in (value, "fresh-password"))
+
+
 @pytest.mark.parametrize(
     ("protected", "there", "going", "wanted"),
     [
