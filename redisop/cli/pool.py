@@ -10,6 +10,8 @@ from typing import Final, TypeVar
 
 # Python runs one thread at a time: more would only make each of them slower.
 MOST_THREADS: Final = 4
+# The kernel may give a signal to any thread, and Python acts upon it when the main thread next does something.
+INTERRUPTIBLE_EVERY: Final = 0.5
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -38,5 +40,6 @@ def each(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
 
     for _ in items[:MOST_THREADS]:
         threading.Thread(target=serve, daemon=True).start()
-    wait(results)
+    while wait(results, timeout=INTERRUPTIBLE_EVERY).not_done:
+        pass
     return [result.result() for result in results]
