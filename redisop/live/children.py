@@ -18,12 +18,11 @@ from redisop.api.derived import resolved_mode
 from redisop.api.v1 import Redis
 from redisop.diff import MISSING, Change, Difference, differences
 from redisop.failures import AlreadyExists, Expired, Failure, Stale, UnknownKind, Unreachable
-from redisop.live.kube import Kube
+from redisop.live.kube import Kube, Watch
 from redisop.manifest import Key, Manifest, key
 from redisop.reconcile import Observed
 
 GONE_POLL: Final = 0.2
-# A watch cannot be left while nothing happens; this long it may outlive the run that it was for.
 WATCH_SECONDS: Final = 30
 # A version that no object has: applied with it, an object can be created and nothing be changed.
 NEVER: Final = "1"
@@ -64,6 +63,7 @@ class Children:
         self._as_wanted: dict[Key, tuple[str, Manifest]] = {}
         self._moved: set[Key] = set()
         self._closed = False
+        self._watch: Watch | None = None
         self._told: tuple[Redis, Mapping[str, Any]] | None = None
         self._events: queue.SimpleQueue[_Event] | None = None
 
@@ -148,7 +148,8 @@ class Children:
         if self._events is None:
             self._events = queue.SimpleQueue()
             arguments = (redis, self._events, self._pods_version)
-            threading.Thread(target=self._follow, args=arguments, daemon=True).start()
+            name = f"watch {redis.metadata.name}"
+            threading.Thread(target=self._follow, args=arguments, daemon=True, name=name).start()
         try:
             self._take(self._events.get(timeout=seconds))
             while True:  # what happened at the same time is seen in one go
@@ -170,8 +171,10 @@ class Children:
         return True
 
     def close(self) -> None:
-        """Let the watch end."""
+        """End the watch."""
         self._closed = True
+        if self._watch:
+            self._watch.end()
 
     # -- looking --------------------------------------------------------------------------------------------------
 
@@ -288,7 +291,8 @@ class Children:
         """Pass on what happens to the pods after `version`; without one, begin with those that exist."""
         while not self._closed:
             try:
-                for event in self._kube.watch(names.POD, *_children_of(redis), version, WATCH_SECONDS):
+                watch = self._watch = self._kube.watch(names.POD, *_children_of(redis), version, WATCH_SECONDS)
+                for event in watch if not self._closed else ():
                     version = event.manifest["metadata"].get("resourceVersion", version)
                     if event.type != "BOOKMARK":
                         events.put((event.type, [event.manifest]))
