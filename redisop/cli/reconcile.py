@@ -116,7 +116,9 @@ def _run(target: Target, kube: Kube, options: Options, force: bool, shown: Progr
             return
         for change in _made(outcome):
             shown.happened(target.key, f"{_MADE[change.verb]} {change.key}{changes.in_brief(change)}")
-        if outcome.action and not outcome.refusals:
+        # While one member does not answer the others are told the same again.
+        again = bool(actions) and str(actions[-1]) == str(outcome.action)
+        if outcome.action and not outcome.refusals and not again:
             actions.append(outcome.action)
             shown.happened(target.key, f"{outcome.action} ({outcome.action.reason})")
         if not outcome.settled:

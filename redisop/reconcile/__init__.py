@@ -21,7 +21,7 @@ from redisop.layout import layout
 from redisop.manifest import Key, Manifest
 from redisop.plan import plan
 from redisop.plan.actions import Action, Configure, Hold
-from redisop.plan.settings import settings
+from redisop.plan.settings import settings, unasked
 from redisop.plan.volumes import claims_to_grow
 from redisop.plan.wanted import Wanted
 from redisop.reconcile.accepted import accepted
@@ -132,6 +132,7 @@ class _Look:
     snapshot: Snapshot
     changes: tuple[Change, ...]
     unset: bool
+    unasked: tuple[Vitals, ...]
     step: Action | Hold | None
     holds: tuple[Hold, ...]
 
@@ -160,9 +161,9 @@ def _protect(redis: Redis, kube: Kube) -> tuple[Redis, tuple[Failure, ...]]:
 def _look(redis: Redis, kube: Kube, members: Members, now: datetime) -> _Look:
     meta = redis.metadata
     observed = kube.observe(redis)
-    unasked = Snapshot(now, observed.live, observed.pods, observed.claims, ())
-    derived = _derived(redis, inputs_of(redis, unasked, observed.pod_monitors))
-    snapshot = replace(unasked, vitals=_probe(redis, derived, observed, members))
+    objects = Snapshot(now, observed.live, observed.pods, observed.claims, ())
+    derived = _derived(redis, inputs_of(redis, objects, observed.pod_monitors))
+    snapshot = replace(objects, vitals=_probe(redis, derived, observed, members))
     inputs = inputs_of(redis, snapshot, observed.pod_monitors)
     stateful_set = observed.live.get(Key("StatefulSet", meta.namespace, meta.name))
     spec, refused, holds = accepted(redis, inputs, stateful_set)
@@ -175,7 +176,8 @@ def _look(redis: Redis, kube: Kube, members: Members, now: datetime) -> _Look:
     wanted = Wanted(spec, layout(meta, spec), inputs.primary, derived.version, file)
     holds += (_NO_POD_MONITORS,) if spec.monitoring.podMonitor.enabled and not observed.pod_monitors else ()
     unset = settings(wanted, snapshot) is not None
-    return _Look(redis, derived, inputs, snapshot, (*refused, *changes), unset, plan(wanted, snapshot), holds)
+    waiting, step = unasked(wanted, snapshot), plan(wanted, snapshot)
+    return _Look(redis, derived, inputs, snapshot, (*refused, *changes), unset, waiting, step, holds)
 
 
 def _derived(redis: Redis, inputs: Inputs) -> Derived:
@@ -205,7 +207,7 @@ def _perform(look: _Look, members: Members) -> tuple[str, ...]:
 def _apply(look: _Look, kube: Kube, configured: bool) -> tuple[Failure, ...]:
     """Apply each change; one that is refused holds up only what would be wrong without it."""
     held_back = set()
-    if look.unset and not (configured and isinstance(look.action, Configure)):
+    if look.unasked or (look.unset and not (configured and isinstance(look.action, Configure))):
         held_back.add(Consequence.LIVE)  # members must run with a setting before the file says it
     failures: list[Failure] = []
     for change in look.changes:
@@ -247,6 +249,7 @@ def _tell(
         look.inputs,
         look.snapshot,
         look.changes,
+        look.unasked,
         look.step,
         look.holds,
         failures,

@@ -109,6 +109,12 @@ def _end(end: Mapping[str, Any]) -> str:
     return f"ended with code {end.get('exitCode')} ({end.get('reason') or 'no reason'})"
 
 
+def runs(pod: Manifest, container: str) -> bool:
+    """Tell whether the process of `container` runs, Ready or not; where nothing tells of containers, if it is Ready."""
+    states = {name: status.get("state", {}) for name, status in _containers(pod)}
+    return "running" in states[container] if container in states else health(pod).state == "Current"
+
+
 # -- StatefulSet ------------------------------------------------------------------------------------------------------
 
 

@@ -28,13 +28,17 @@ MOST_LISTED: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """What one pass found and did: all that status speaks of."""
+    """What one pass found and did: all that status speaks of.
+
+    `unasked` are the members that should be given settings and did not answer.
+    """
 
     redis: Redis
     derived: Derived
     inputs: Inputs
     snapshot: Snapshot
     pending: tuple[Change, ...]
+    unasked: tuple[Vitals, ...]
     step: Action | Hold | None
     holds: tuple[Hold, ...]
     failures: tuple[Failure, ...]
@@ -196,7 +200,7 @@ def _volumes(done: Pass) -> list[Finding]:
 
 def _trouble(done: Pass) -> tuple[str, str] | None:
     """Return why the `Redis` is not Ready, as reason and message; None when it is."""
-    questions = (_failed, _refusal, _hold, _changes, _pods, _roles, _not_ours)
+    questions = (_failed, _refusal, _hold, _unreachable, _settings, _changes, _pods, _silent, _roles, _not_ours)
     return next((found for question in questions if (found := question(done))), None)
 
 
@@ -212,6 +216,28 @@ def _refusal(done: Pass) -> tuple[str, str] | None:
 
 def _hold(done: Pass) -> tuple[str, str] | None:
     return (done.step.reason, done.step.message) if isinstance(done.step, Hold) else None
+
+
+def _unreachable(done: Pass) -> tuple[str, str] | None:
+    """While nothing has to be told to the members it is enough that their pods are Ready: see `_message`."""
+    states = {health(pod).state for pod in done.snapshot.pods}
+    if not _out_of_reach(done) or "Failed" in states or (states == {"Current"} and not done.unasked):
+        return None
+    return "MembersUnreachable", _way_to_the_members(done)
+
+
+def _settings(done: Pass) -> tuple[str, str] | None:
+    if not done.unasked:
+        return None
+    said = "; ".join(member.sentence for member in done.unasked)
+    return "SettingsPending", f"{said}; what it runs with is set when it answers"
+
+
+def _silent(done: Pass) -> tuple[str, str] | None:
+    members = done.snapshot.vitals
+    silent = [member.sentence for member in members if not member.alive and member.address]
+    answered = any(member.answered for member in members)
+    return ("MemberSilent", f"{'; '.join(silent)}, though its Pod is Ready") if silent and answered else None
 
 
 def _changes(done: Pass) -> tuple[str, str] | None:
@@ -253,7 +279,7 @@ def _phase(done: Pass) -> str:
         return "Running" if done.redis.spec.replicas else "Hibernated"
     if done.failures or stuck(done):
         return "Failed"
-    return "Degraded" if primary_of(done.snapshot) else "Creating"
+    return "Degraded" if _available(done).true else "Creating"
 
 
 def _message(done: Pass) -> str:
@@ -261,7 +287,22 @@ def _message(done: Pass) -> str:
     if trouble:
         return trouble[1]
     replicas = done.redis.spec.replicas
-    return f"Redis cluster with {replicas} replicas deployed" if replicas else "No pods are wanted; volumes are kept"
+    said = f"Redis cluster with {replicas} replicas deployed" if replicas else "No pods are wanted; volumes are kept"
+    return f"{said}; {_way_to_the_members(done)}" if _out_of_reach(done) else said
+
+
+def _out_of_reach(done: Pass) -> bool:
+    """Tell whether there is no way from here to any member: none refuses, and none answers."""
+    troubles = {member.trouble for member in done.snapshot.vitals}
+    return bool(troubles) and troubles <= {Trouble.UNREACHABLE, Trouble.TIMEOUT}
+
+
+def _way_to_the_members(done: Pass) -> str:
+    first = done.snapshot.vitals[0].sentence
+    return (
+        f"no member can be asked from here: {first}; "
+        "run redisop where the addresses of the pods can be reached, inside the cluster for example"
+    )
 
 
 # -- details ----------------------------------------------------------------------------------------------------------

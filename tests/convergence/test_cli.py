@@ -601,6 +601,42 @@ def members(monkeypatch: pytest.MonkeyPatch) -> Asked:
     return members
 
 
+def test_members_that_cannot_be_reached_are_told_with_a_way_out(
+    cli: Cli, api_server: ApiServer, kubectl: Kubectl, members: Asked
+) -> None:
+    no_way = "no member can be asked from here: "
+    way_out = "run redisop where the addresses of the pods can be reached, inside the cluster for example"
+    with Controllers(api_server, kubectl.namespace):
+        assert cli("reconcile", "--once", documents=document()).code == 0
+        members.silent = {"one-0", "one-1"}
+        ended = cli("reconcile", "--once", "--timeout", "3s", documents=document(config={"timeout": "5"}))
+        where = f"Redis/{kubectl.namespace}/one: error: not Ready after "
+        assert ended.code == 1
+        assert ended.lines[-1].startswith(where)
+        assert no_way in ended.lines[-1]
+        assert ended.lines[-1].endswith(way_out)
+        shown = cli("status", "one")
+        assert shown.code == 0
+        said = shown.stdout.splitlines()[1]
+        assert (no_way in said, said.endswith(way_out)) == (True, True)
+        assert way_out in kubectl.get("redis", "one")["status"]["message"]
+
+
+def test_what_is_done_again_for_a_member_that_does_not_answer_is_said_once(
+    cli: Cli, api_server: ApiServer, kubectl: Kubectl, members: Asked
+) -> None:
+    with Controllers(api_server, kubectl.namespace):
+        assert cli("reconcile", "--once", documents=document()).code == 0
+        members.silent = {"one-1"}
+        text = document(config={"timeout": "5"})
+        ended = cli("reconcile", "--once", "--timeout", "3s", "-o", "json", documents=text)
+    assert ended.code == 1
+    assert len([action for action in members.performed if "timeout" in str(action)]) > 1
+    assert len([line for line in ended.lines if "set timeout on one-0" in line]) == 1
+    [outcome] = json.loads(ended.stdout)["outcomes"]
+    assert [action["action"] for action in outcome["actions"]] == ["set timeout on one-0"]
+
+
 def test_the_page_for_users_shows_what_happens(
     cli: Cli, api_server: ApiServer, kubectl: Kubectl, members: Asked, tmp_path: Path
 ) -> None:

@@ -94,3 +94,61 @@ def test_an_instance_that_sleeps_is_ready_and_not_available() -> None:
     assert ready
     assert available
     assert (ready["status"], available["status"], outcome.status["phase"]) == ("True", "False", "Hibernated")
+
+
+# -- members that cannot be asked -------------------------------------------------------------------------------------
+
+NO_WAY = (
+    "no member can be asked from here: Pod/default/r-0 (10.0.0.1:6379) did not accept a connection within 1.0 s; "
+    "run redisop where the addresses of the pods can be reached, inside the cluster for example"
+)
+
+
+def test_a_new_instance_whose_members_cannot_be_reached_says_where_to_run() -> None:
+    world, members = World(pods=2), ScriptedMembers()
+    world.unready, members.silent = {0, 1}, {"r-0", "r-1"}
+    for _ in range(2):
+        outcome = reconcile(redis(replicas=2), world, members, NOW)
+    assert (outcome.settled, outcome.stuck, outcome.status["message"]) == (False, False, NO_WAY)
+    ready = condition(outcome.status, "Ready")
+    assert ready
+    assert (ready["status"], ready["reason"], ready["message"]) == ("False", "MembersUnreachable", NO_WAY)
+
+
+def test_what_serves_and_cannot_be_asked_is_ready_and_says_so() -> None:
+    world, members, _ = settled(replicas=2)
+    members.silent = {"r-0", "r-1"}
+    outcome = reconcile(redis(replicas=2), world, members, NOW)
+    assert outcome.settled
+    assert outcome.status["message"] == f"Redis cluster with 2 replicas deployed; {NO_WAY}"
+    available = condition(outcome.status, "Available")
+    assert available
+    assert (available["status"], available["reason"]) == ("True", "PrimaryReady")
+
+
+def test_a_setting_that_nobody_can_be_asked_to_take_keeps_it_from_being_ready_and_from_the_file() -> None:
+    world, members, _ = settled(replicas=2)
+    members.silent = {"r-0", "r-1"}
+    outcome = reconcile(redis(replicas=2, config={"timeout": "5"}), world, members, NOW)
+    assert (outcome.settled, outcome.status["message"]) == (False, NO_WAY)
+    assert outcome.status["phase"] == "Degraded"
+    assert "timeout 5" not in world.objects[Key("ConfigMap", "default", "r-config")]["data"]["redis.conf"]
+
+
+def test_one_member_among_others_that_cannot_be_asked_is_named_and_waited_for() -> None:
+    world, members, _ = settled(replicas=3)
+    members.silent = {"r-1"}
+    outcome = reconcile(redis(replicas=3), world, members, NOW)
+    said = "Pod/default/r-1 (10.0.0.2:6379) did not accept a connection within 1.0 s"
+    assert (outcome.settled, outcome.stuck, outcome.status["phase"]) == (False, False, "Degraded")
+    assert outcome.status["message"] == f"{said}, though its Pod is Ready"
+    members.silent.clear()
+    assert reconcile(redis(replicas=3), world, members, NOW).settled
+
+
+def test_a_pod_that_tells_more_than_a_connection_is_heard_first() -> None:
+    world, members = World(pods=2), ScriptedMembers()
+    world.unready, members.silent = {1}, {"r-1"}
+    for _ in range(2):
+        outcome = reconcile(redis(replicas=2), world, members, NOW)
+    assert outcome.status["message"] == "Pod r-1: NotReady"
