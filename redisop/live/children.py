@@ -21,6 +21,7 @@ from redisop.failures import AlreadyExists, Expired, Failure, Stale, UnknownKind
 from redisop.live.kube import Kube, Watch
 from redisop.manifest import Key, Manifest, key
 from redisop.reconcile import Observed
+from redisop.snapshot.health import growth
 
 GONE_POLL: Final = 0.2
 WATCH_SECONDS: Final = 30
@@ -156,6 +157,13 @@ class Children:
                 self._take(self._events.get_nowait())
         except queue.Empty:
             self._look_for_the_secret(redis)
+            if self.growing:
+                self._claims = tuple(self._kube.list(names.CLAIM, *_children_of(redis)))
+
+    @property
+    def growing(self) -> bool:
+        """Tell whether a volume is on its way to another size, of which no watch tells."""
+        return any(growth(claim) for claim in self._claims or ())
 
     def complete(self, redis: Redis) -> bool:
         """Ask for what controllers made of this run's writes; tell whether there is anything to ask for.
@@ -231,7 +239,7 @@ class Children:
             self._remember(self._kube.create(change.manifest))
             return
         self._apply(change, {"resourceVersion": NEVER})
-        if change.key.kind == "StatefulSet" and not self._created:
+        if change.key.kind == "StatefulSet" and change.verb == "create" and not self._created:
             self._claims = None
 
     def _update(self, change: Change) -> None:

@@ -190,6 +190,11 @@ def _resizing(claim: Manifest) -> Health | None:
     return Health("InProgress", "Resizing", f"has {has} of {wanted}")
 
 
+def growth(claim: Manifest) -> Health | None:
+    """Return how the growth of a bound volume fares; None when it is as large as it should be."""
+    return None if _unbound(claim) else _failed_resize(claim) or _resizing(claim)
+
+
 def _bound(claim: Manifest) -> Health | None:
     return Health("Current", "Bound")
 

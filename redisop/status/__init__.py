@@ -19,7 +19,7 @@ from redisop.manifest import Key, Manifest
 from redisop.plan.actions import Action, Hold
 from redisop.render.inputs import Inputs
 from redisop.snapshot import Snapshot
-from redisop.snapshot.health import health
+from redisop.snapshot.health import Health, growth, health
 from redisop.snapshot.vitals import Trouble, Vitals
 from redisop.status.conditions import Finding, conditions
 
@@ -83,7 +83,9 @@ def stuck(done: Pass) -> bool:
         return True
     trouble = _trouble(done)
     held = {hold.reason for hold in done.holds}
-    return trouble is not None and (trouble == _not_ours(done) or trouble[0] in held)
+    growth_failed = any(found.state == "Failed" for _, found in _mounted_and_growing(done))
+    hopeless = (_not_ours(done), _growing(done) if growth_failed else None)
+    return trouble is not None and (trouble in hopeless or trouble[0] in held)
 
 
 def primary_of(snapshot: Snapshot) -> Vitals | None:
@@ -185,14 +187,8 @@ def _update_pending(done: Pass) -> list[Finding]:
 
 
 def _volumes(done: Pass) -> list[Finding]:
-    growing = [
-        (claim["metadata"]["name"], found)
-        for claim in done.snapshot.claims
-        if (found := health(claim)).reason in {"Resizing", "FileSystemResizePending", "ControllerResizeError"}
-    ]
-    if not growing:
-        return []
-    return [Finding("VolumeResizing", True, growing[0][1].reason, ", ".join(f"{n}: {f.message}" for n, f in growing))]
+    growing = [(claim, found) for claim in done.snapshot.claims if (found := growth(claim))]
+    return [Finding("VolumeResizing", True, growing[0][1].reason, _sizes(growing))] if growing else []
 
 
 # -- in words ---------------------------------------------------------------------------------------------------------
@@ -200,7 +196,19 @@ def _volumes(done: Pass) -> list[Finding]:
 
 def _trouble(done: Pass) -> tuple[str, str] | None:
     """Return why the `Redis` is not Ready, as reason and message; None when it is."""
-    questions = (_failed, _refusal, _hold, _unreachable, _settings, _changes, _pods, _silent, _roles, _not_ours)
+    questions = (
+        _failed,
+        _refusal,
+        _hold,
+        _unreachable,
+        _settings,
+        _changes,
+        _pods,
+        _silent,
+        _roles,
+        _growing,
+        _not_ours,
+    )
     return next((found for question in questions if (found := question(done))), None)
 
 
@@ -231,6 +239,29 @@ def _settings(done: Pass) -> tuple[str, str] | None:
         return None
     said = "; ".join(member.sentence for member in done.unasked)
     return "SettingsPending", f"{said}; what it runs with is set when it answers"
+
+
+def _growing(done: Pass) -> tuple[str, str] | None:
+    growing = _mounted_and_growing(done)
+    return (growing[0][1].reason, _sizes(growing)) if growing else None
+
+
+def _mounted_and_growing(done: Pass) -> list[tuple[Manifest, Health]]:
+    """Return the volumes that grow, what failed first; without a pod a volume does not grow to the end."""
+    mounted = {f"{names.DATA_VOLUME}-{pod['metadata']['name']}" for pod in done.snapshot.pods}
+    growing = [(claim, found) for claim in done.snapshot.claims if (found := growth(claim))]
+    there = [(claim, found) for claim, found in growing if claim["metadata"]["name"] in mounted]
+    return sorted(there, key=lambda pair: pair[1].state != "Failed")
+
+
+def _sizes(growing: Sequence[tuple[Manifest, Health]]) -> str:
+    return "; ".join(f"the volume of {claim['metadata']['name']} {_size(claim, found)}" for claim, found in growing)
+
+
+def _size(claim: Manifest, found: Health) -> str:
+    wanted = claim["spec"]["resources"]["requests"]["storage"]
+    has = f"has {claim['status']['capacity']['storage']} of {wanted}"
+    return has if found.message in {"", has} else f"{has}: {found.message}"
 
 
 def _silent(done: Pass) -> tuple[str, str] | None:
