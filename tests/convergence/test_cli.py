@@ -312,6 +312,23 @@ def test_another_manager_of_a_field_is_named_and_gives_way_to_force(
     assert kubectl.get("redis", "one")["spec"]["replicas"] == 2
 
 
+def test_drift_that_is_left_to_others_is_exit_5_and_names_them(cli: Cli, kubectl: Kubectl) -> None:
+    text = document(drift="Report")
+    cli.reconcile(documents=text)
+    kubectl("scale", "statefulset", "one", "--replicas=3")
+    for _ in range(2):
+        ended = cli.reconcile(documents=text)
+        assert ended.code == 5
+        space = kubectl.namespace
+        assert (
+            f"Redis/{space}/one: error: StatefulSet/{space}/one: spec.replicas is 3, should be 2; "
+            "kubectl set it, and drift is Report"
+        ) in ended.lines
+    assert kubectl.get("statefulset", "one")["spec"]["replicas"] == 3
+    assert cli.reconcile(documents=document()).code == 0
+    assert kubectl.get("statefulset", "one")["spec"]["replicas"] == 2
+
+
 def test_what_a_running_redis_cannot_become_has_the_line_of_the_document(cli: Cli, kubectl: Kubectl) -> None:
     cli.reconcile(documents=document())
     for command in (("reconcile", "--once", "--no-wait"), ("reconcile", "--once", "--dry-run"), ("diff",)):
