@@ -73,19 +73,31 @@ def test_the_generated_password_outlives_the_redis_and_is_told_to_nobody(managed
         assert [line for line in arguments.seen if secret.encode() in line] == []
 
 
-def test_a_password_of_the_users_own_with_every_odd_sign_works_from_end_to_end(managed, kubectl, pods):
+def test_a_password_of_the_users_own_with_every_odd_sign_comes_with_a_restart_and_works_from_end_to_end(
+    managed, kubectl, pods
+):
     shop = managed(replicas=2, storage="64Mi", monitoring={"exporter": {"enabled": True}})
-    shop.document["spec"]["auth"] = {"secretRef": {"name": "own", "key": "the.word"}}
+    shop.up()
+    shop.put(KEYS)
+    processes = shop.run_ids()
     data = {"the.word": base64.b64encode(OWN).decode()}
     kubectl.apply({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "own"}, "data": data})
+    shop.document["spec"]["auth"] = {"secretRef": {"name": "own", "key": "the.word"}}
+    assert {change["consequence"] for change in shop.differences()} == {"none", "rolling"}
+    shop.up()
+    assert shop.run_ids() == processes
+    assert shop.condition("SecretsInSync")["reason"] == "PasswordDiffers"
+    assert shop.condition("UpdatePending")["message"] == "shop-0, shop-1 must restart to run what is wanted"
+
+    pods.delete(*shop.members)
     shop.up()
     shop.wait_until_serving()
-    shop.put(KEYS)
+    assert shop.condition("SecretsInSync")["reason"] == "InSync"
+    assert shop.condition("UpdatePending") is None
     shop.up(config={"timeout": "7"})
     assert [shop.setting(member, "timeout") for member in shop.members] == ["7", "7"]
     assert {member: shop.count(member) for member in shop.members} == dict.fromkeys(shop.members, KEYS)
     assert shop.redis_cli("shop-0", "CONFIG", "GET", "requirepass").encode().endswith(OWN.removesuffix(b"\n"))
-    assert [secret["metadata"]["name"] for secret in kubectl.list("secrets")] == ["own"]
     (exporter,) = pods.processes("shop-0", "redis_exporter")
     environment = Path(f"/proc/{exporter}/environ").read_bytes().split(b"\0")
     assert b"REDIS_PASSWORD=" + OWN.removesuffix(b"\n") in environment
