@@ -16,6 +16,7 @@ TAINT = {"key": "a", "operator": "Exists"}
 NONE = {
     "services.primary.type": ("NodePort", "Service/shop-master", "spec.type"),
     "services.read.annotations": ({"team": "x"}, "Service/shop-read", "metadata.annotations"),
+    "network.ipFamilyPolicy": ("PreferDualStack", "Service/shop-headless", "spec.ipFamilyPolicy"),
     "networkPolicy.enabled": (True, "NetworkPolicy/shop", ""),
     "disruption.maxUnavailable": (0, "PodDisruptionBudget/shop", "spec.maxUnavailable"),
     "update.minReadySeconds": (1, "StatefulSet/shop", "spec.minReadySeconds"),
