@@ -39,13 +39,15 @@ def test_the_derived_rights_bring_an_instance_up_and_through_changes_and_none_ca
     processes = shop.run_ids()
 
     spec = {"storage": "128Mi", "networkPolicy": {"enabled": True}, "config": {"timeout": "7"}}
-    shop.document["spec"] |= spec | {"persistence": {"retention": {"whenDeleted": "Delete"}}}
+    spec |= {"persistence": {"retention": {"whenDeleted": "Delete"}}, "deletion": {"protected": True}}
+    shop.document["spec"] |= spec
     kubectl.apply(shop.document)
     once(shop, loop)
     assert shop.run_ids() == processes
     assert [shop.setting(member, "timeout") for member in shop.members] == ["7", "7"]
 
-    shop.document["spec"] |= {"networkPolicy": {"enabled": False}, "replicas": 1}
+    spec = {"networkPolicy": {"enabled": False}, "deletion": {"protected": False}, "replicas": 1}
+    shop.document["spec"] |= spec | {"pod": {"serviceAccountName": "default"}}
     kubectl.apply(shop.document)
     once(shop, loop)
     assert shop.roles() == {"shop-0": "primary"}
