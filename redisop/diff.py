@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import zip_longest
 from typing import Any, Final, Literal
@@ -103,6 +103,8 @@ ATOMIC_MAPS: Final = {"labelSelector", "namespaceSelector", "nodeSelector", "pod
 AMOUNTS: Final = {"limits", "requests", "sizeLimit"}
 # What makes an object give way to a new one of the same name; its pods stay.
 _RECREATED: Final = {"StatefulSet": {Consequence.REPLACE, Consequence.VOLUME}}
+# What the server keeps as it is when it is asked for no longer, and what it chooses for a new object by itself.
+_KEPT_BY_THE_SERVER: Final[Mapping[tuple[str, Path], str]] = {("Service", ("spec", "ipFamilyPolicy")): "SingleStack"}
 # Never deleted because they are no longer wanted: they hold data.
 KEPT: Final = {"PersistentVolumeClaim", "Secret"}
 
@@ -134,7 +136,11 @@ def differences(desired: Manifest, live: Manifest) -> tuple[Difference, ...]:
     managers = _managers(live)
     mask = desired["kind"] == "Secret"
     unlike = [(*found, _manager(found[0], live, managers)) for found in _unlike(desired, live, ())]
-    unwanted = [(*found, names.FIELD_MANAGER) for found in _unwanted(owned, desired, live, ())]
+    unwanted = [
+        (*found, names.FIELD_MANAGER)
+        for found in _unwanted(owned, desired, live, ())
+        if _KEPT_BY_THE_SERVER.get((desired["kind"], found[0]), MISSING) != found[1]
+    ]
     return tuple(
         Difference(
             path,
@@ -214,7 +220,13 @@ def _compare(desired: Manifest, live: Manifest | None, uid: str | None, correct:
 def _change(which: Key, manifest: Manifest, found: tuple[Difference, ...]) -> Change:
     worst = gravest(one.consequence for one in found)
     verb: Verb = "replace" if worst in _RECREATED.get(which.kind, ()) else "update"
-    return Change(which, verb, manifest, found, worst, _because(found))
+    return Change(which, verb, _as_of_a_new_object(which.kind, manifest, found), found, worst, _because(found))
+
+
+def _as_of_a_new_object(kind: str, manifest: Manifest, found: tuple[Difference, ...]) -> Manifest:
+    """Return `manifest` with the server's own choice where it would keep what is asked for no longer."""
+    chosen = [(one, _KEPT_BY_THE_SERVER.get((kind, one.path))) for one in found if one.desired is MISSING]
+    return _with_live_values(manifest, [replace(one, live=value) for one, value in chosen if value is not None])
 
 
 def _is_left(one: Difference, kind: str) -> bool:

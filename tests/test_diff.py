@@ -304,6 +304,15 @@ def test_the_class_of_a_load_balancer_comes_with_the_type_only(
     assert [str(one.consequence) for one in found if one.field == "spec.loadBalancerClass"] == [consequence]
 
 
+def test_a_family_policy_that_is_taken_back_becomes_that_of_a_new_service() -> None:
+    wanted = child("Service", "r-read", spec={"type": "ClusterIP"})
+    ours = {"f:spec": {"f:type": {}, "f:ipFamilyPolicy": {}}}
+    live = child("Service", "r-read", spec={"type": "ClusterIP", "ipFamilyPolicy": "PreferDualStack"})
+    (change,) = changes(wanted, owned(live, "redisop", ours))
+    assert change.manifest == child("Service", "r-read", spec={"type": "ClusterIP", "ipFamilyPolicy": "SingleStack"})
+    assert changes(wanted, owned(change.manifest, "redisop", ours)) == ()
+
+
 def test_what_is_refused_holds_up_nothing_else() -> None:
     update, refused = changes(resized("1Gi", replicas=3), resized("2Gi", replicas=2))
     assert update.manifest == resized("2Gi", replicas=3)

@@ -7,10 +7,12 @@ from typing import Final
 from redisop import names
 from redisop.manifest import Manifest
 
-# A server-side apply of what does not exist is a patch and a create. Secrets are never listed nor deleted.
+# A server-side apply of what does not exist is a patch and a create. Secrets are never listed nor deleted, and there is
+# no document without a ConfigMap.
 _CHILD: Final = ["get", "create", "patch", "delete"]
 _OTHERWISE: Final = {
     "Secret": ["get", "create", "patch"],
+    "ConfigMap": ["get", "create", "patch"],
     "Service": ["get", "list", "create", "patch", "delete"],
 }
 
