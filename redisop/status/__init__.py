@@ -20,6 +20,7 @@ from redisop.plan.actions import Action, Hold
 from redisop.render.inputs import Inputs
 from redisop.snapshot import Snapshot
 from redisop.snapshot.health import health
+from redisop.snapshot.pods import outdated
 from redisop.snapshot.vitals import Trouble, Vitals
 from redisop.status.conditions import Finding, conditions
 
@@ -174,7 +175,7 @@ def _drift(done: Pass) -> list[Finding]:
 
 
 def _update_pending(done: Pass) -> list[Finding]:
-    old = outdated(done.snapshot, _stateful_set(done))
+    old = [pod["metadata"]["name"] for pod in outdated(done.snapshot.pods, _stateful_set(done))]
     if not old:
         return []
     return [Finding("UpdatePending", True, "PodsOutdated", f"{', '.join(old)} must restart to run what is wanted")]
@@ -265,15 +266,6 @@ def _message(done: Pass) -> str:
 
 
 # -- details ----------------------------------------------------------------------------------------------------------
-
-
-def outdated(snapshot: Snapshot, stateful_set: Manifest | None) -> list[str]:
-    """Return the pods whose revision is not the newest one; under `OnDelete` only a restart changes that."""
-    newest = (stateful_set or {}).get("status", {}).get("updateRevision")
-    if not newest:
-        return []
-    label = "controller-revision-hash"
-    return [pod["metadata"]["name"] for pod in snapshot.pods if pod["metadata"].get("labels", {}).get(label) != newest]
 
 
 def _stateful_set(done: Pass) -> Manifest | None:
