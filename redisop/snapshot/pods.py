@@ -46,6 +46,12 @@ def has_volume(pod: Manifest) -> bool:
     return any(each["name"] == names.DATA_VOLUME and "persistentVolumeClaim" in each for each in volumes)
 
 
+def claim_names(pod: Manifest) -> list[str]:
+    """Return the names of the claims that `pod` mounts."""
+    volumes = pod["spec"].get("volumes", [])
+    return [each["persistentVolumeClaim"]["claimName"] for each in volumes if "persistentVolumeClaim" in each]
+
+
 def controller_uid(manifest: Manifest) -> str | None:
     """Return the uid of the object that manages `manifest`."""
     owners = manifest["metadata"].get("ownerReferences", [])
