@@ -210,7 +210,7 @@ def test_the_derived_rights_are_enough(site: Site, api_server: ApiServer, tmp_pa
 
 # Everything else that the loop does is done in `everything`.
 RARE = {
-    *(("configmaps", "delete"), ("secrets", "get"), ("redises", "get"), ("redises", "list")),
+    *(("configmaps", "delete"), ("secrets", "get"), ("redises", "get"), ("redises", "list"), ("pods", "delete")),
     ("services", "get"),
     *(("podmonitors", verb) for verb in ("get", "create", "patch", "delete")),
 }
