@@ -15,7 +15,7 @@ from redisop import names
 from redisop.api.defaults import TABLES
 from redisop.api.derived import Derived, derive
 from redisop.api.v1 import Redis
-from redisop.diff import Change, Consequence, diff, without
+from redisop.diff import Change, Consequence, diff, foreign, without
 from redisop.failures import Failure
 from redisop.layout import layout
 from redisop.manifest import Key, Manifest
@@ -163,22 +163,29 @@ def _protect(redis: Redis, kube: Kube) -> tuple[Redis, tuple[Failure, ...]]:
 def _look(redis: Redis, kube: Kube, members: Members, now: datetime) -> _Look:
     meta = redis.metadata
     observed = kube.observe(redis)
-    unasked = Snapshot(now, observed.live, observed.pods, observed.claims, ())
+    own = {which: manifest for which, manifest in observed.live.items() if _tells(redis, manifest)}
+    unasked = Snapshot(now, own, observed.pods, observed.claims, ())
     derived = _derived(redis, inputs_of(redis, unasked, observed.pod_monitors))
     snapshot = replace(unasked, vitals=_probe(redis, derived, observed, members))
     inputs = inputs_of(redis, snapshot, observed.pod_monitors)
-    stateful_set = observed.live.get(Key("StatefulSet", meta.namespace, meta.name))
+    stateful_set = own.get(Key("StatefulSet", meta.namespace, meta.name))
     spec, refused, holds = accepted(redis, inputs, stateful_set)
     desired = [*claims_to_grow(spec, snapshot), *render(meta, spec, inputs)]
     changes = [
         *filter(None, [secret_change(redis, derived, observed.live, kube.fresh_password)]),
-        *_real(redis, kube, diff(desired, snapshot.objects(), meta.uid, spec.drift == "Correct")),
+        *_real(redis, kube, diff(desired, {**snapshot.objects(), **observed.live}, meta.uid, spec.drift == "Correct")),
     ]
     file = redis_conf(spec, derive(meta.name, spec, derived.defaults))
     wanted = Wanted(spec, layout(meta, spec), inputs.primary, derived.version, file)
     holds += (_NO_POD_MONITORS,) if spec.monitoring.podMonitor.enabled and not observed.pod_monitors else ()
     unset = settings(wanted, snapshot) is not None
     return _Look(redis, derived, inputs, snapshot, (*refused, *changes), unset, plan(wanted, snapshot), holds)
+
+
+def _tells(redis: Redis, manifest: Manifest) -> bool:
+    """Tell whether `manifest` says something about `redis`: an object of somebody else does not, but for its Secret."""
+    ours = {"metadata": {"labels": names.selector(redis.metadata.name)}}
+    return manifest["kind"] == "Secret" or foreign(manifest, ours, redis.metadata.uid) is None
 
 
 def _derived(redis: Redis, inputs: Inputs) -> Derived:

@@ -75,9 +75,6 @@ def stuck(done: Pass) -> bool:
     """Tell whether waiting does not help: nothing that is on its way makes the `Redis` Ready."""
     if done.redis.metadata.deletionTimestamp:
         return True
-    foreign = _foreign(done)
-    if any(change.key.kind == "StatefulSet" for change in foreign):
-        return True
     trouble = _trouble(done)
     held = {hold.reason for hold in done.holds}
     return trouble is not None and (trouble == _not_ours(done) or trouble[0] in held)
@@ -197,7 +194,7 @@ def _volumes(done: Pass) -> list[Finding]:
 
 def _trouble(done: Pass) -> tuple[str, str] | None:
     """Return why the `Redis` is not Ready, as reason and message; None when it is."""
-    questions = (_failed, _refusal, _hold, _changes, _pods, _roles, _not_ours)
+    questions = (_failed, _refusal, _hold, _changes, _no_pods_of_ours, _pods, _roles, _not_ours)
     return next((found for question in questions if (found := question(done))), None)
 
 
@@ -224,6 +221,11 @@ def _not_ours(done: Pass) -> tuple[str, str] | None:
     foreign = _foreign(done)
     said = "; ".join(f"{change.key} {change.reason}; rename it or this Redis" for change in foreign)
     return ("NameTaken", said) if foreign else None
+
+
+def _no_pods_of_ours(done: Pass) -> tuple[str, str] | None:
+    """A StatefulSet of somebody else is never going to have the pods that are waited for."""
+    return _not_ours(done) if any(change.key.kind == "StatefulSet" for change in _foreign(done)) else None
 
 
 def _pods(done: Pass) -> tuple[str, str] | None:
