@@ -13,15 +13,17 @@ import click
 from redisop.cli import changes
 from redisop.cli.cluster_options import Cluster, Selection, cluster_options, duration_option, selection_options
 from redisop.cli.errors import Attempt, as_data, attempt_each, code_of, complain
+from redisop.cli.events import about, last_events
 from redisop.cli.exit_codes import CLUSTER, DONE, INVALID, OWNED_BY_OTHERS, PENDING, gravest
 from redisop.cli.options import format_option
 from redisop.cli.output import Level, is_coloured, put, say
 from redisop.cli.progress import Progress, progress
 from redisop.cli.targets import Target, being_deleted, find, stored
 from redisop.diff import Change, Consequence
+from redisop.failures import Failure
 from redisop.live.kube import Kube
 from redisop.live.once import Options, once
-from redisop.manifest import to_json
+from redisop.manifest import Manifest, to_json
 from redisop.plan.actions import Action, Hold
 from redisop.reconcile import Outcome
 
@@ -92,7 +94,7 @@ def command(
 class _Run:
     """What was done for one `Redis`: to the object itself (`document`), to its members, and how the last pass went.
 
-    `seconds` is how long that took.
+    `seconds` is how long that took, `events` what the cluster says of pods that do not exist.
     """
 
     options: Options
@@ -100,6 +102,7 @@ class _Run:
     document: Change | None
     actions: list[Action]
     outcome: Outcome
+    events: tuple[Manifest, ...]
 
 
 _Attempt: TypeAlias = Attempt[Target, _Run]
@@ -130,9 +133,27 @@ def _run(target: Target, kube: Kube, options: Options, force: bool, shown: Progr
         wait = options.wait and not found.redis.metadata.deletionTimestamp
         left = Options(options.dry_run, wait, max(end - time.monotonic(), 0.0))
         outcome = once(found.redis, found.created, kube, left, heard)
-        return _Run(options, time.monotonic() - begun, found.change, actions, outcome)
+        events = _events(target, outcome, kube.until(end)) if left.wait and not options.dry_run else ()
+        return _Run(options, time.monotonic() - begun, found.change, actions, outcome, events)
     finally:
         shown.ended(target.key)
+
+
+def _events(target: Target, outcome: Outcome, kube: Kube) -> tuple[Manifest, ...]:
+    """Return why pods cannot be made, which a StatefulSet's controller says nowhere else; nothing if that is hidden."""
+    lacks_pods = len(outcome.status.get("members", [])) < outcome.redis.spec.replicas
+    if outcome.settled or outcome.failures or not lacks_pods:
+        return ()
+    stateful_set = f"StatefulSet/{target.key.name}"
+    try:
+        found = last_events(
+            kube,
+            target.key.namespace,
+            lambda event: event.get("type") == "Warning" and about(event) == stateful_set,
+        )
+    except Failure:
+        return ()
+    return found[-1:]
 
 
 # -- what it comes to -------------------------------------------------------------------------------------------------
@@ -215,6 +236,8 @@ def _say(attempt: _Attempt) -> None:
         complain(failure)
     for refusal in run.outcome.refusals:
         say("warning", refusal, where)
+    if changes.rendered_again(run.outcome.redis.status, run.outcome.changes):
+        say("warning", changes.RENDERED_AGAIN, where)
     for hold in _holds(run.outcome):
         say("warning", f"{hold.reason}: {hold.message}", where)
     for level, condition in _worth_knowing(run):
@@ -226,6 +249,8 @@ def _say(attempt: _Attempt) -> None:
         say("error", f"{change.key}: {change.reason}; {owners} set it, and drift is Report", where)
     if _is_being_deleted(run):
         complain(being_deleted(attempt.target.key))
+    for event in run.events:
+        say("note", f"{event.get('reason')}: {event.get('note')}", where)
     if _is_not_ready(run):
         say("error", f"not Ready after {run.seconds:.0f} s: {_message(run.outcome)}", where)
 

@@ -203,6 +203,56 @@ def test_what_is_not_ready_in_time_is_exit_1_and_says_what_it_waits_for(cli: Cli
     assert ended.lines[-1] == f"Redis/{kubectl.namespace}/one: error: not Ready after 2 s: 0 of 2 pods exist"
 
 
+def test_why_a_stateful_set_cannot_make_its_pods_is_said(cli: Cli, api_server: ApiServer, kubectl: Kubectl) -> None:
+    event = {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": {"name": "e"},
+        "regarding": {"kind": "StatefulSet", "namespace": kubectl.namespace, "name": "one"},
+        "type": "Warning",
+        "reason": "FailedCreate",
+        "note": 'pods "one-0" is forbidden: exceeded quota: few',
+        "action": "Create",
+        "eventTime": "2024-01-02T03:04:05.000000Z",
+        "reportingController": "statefulset-controller",
+        "reportingInstance": "n",
+    }
+    post(api_server, f"/apis/events.k8s.io/v1/namespaces/{kubectl.namespace}/events", event)
+    run = ("reconcile", "--once", "--timeout", "6s")
+    note = f'Redis/{kubectl.namespace}/one: note: FailedCreate: pods "one-0" is forbidden: exceeded quota: few'
+    assert note in cli(*run, documents=document()).lines
+    forbidden = {"kind": "Status", "apiVersion": "v1", "reason": "Forbidden", "message": "events is forbidden"}
+    cli.proxy.inject(answer(403, forbidden), when=lambda seen: seen.path.endswith("/events"), times=9)
+    unseen = cli(*run, documents=document())
+    assert (unseen.code, [line for line in unseen.lines if "vents" in line or "Failed" in line]) == (1, [])
+
+
+@pytest.mark.parametrize("replies", [0, 3, 7])
+def test_credentials_that_expire_on_the_way_end_the_run_at_once(cli: Cli, kubectl: Kubectl, replies: int) -> None:
+    cli.proxy.inject(answer(401, "Unauthorized"), at=1 + replies, times=99)
+    ended = cli("reconcile", "--once", "--timeout", "30s", documents=document())
+    assert ended.code == 4
+    assert "the API server does not accept the credentials; log in" in ended.stderr
+    assert all(f"/{kubectl.namespace}/one" in line for line in ended.lines if "error: " in line)
+    cli.proxy.heal()
+    assert cli.reconcile(documents=document()).code == 0
+    assert kinds(kubectl, "secret") == ["one-auth"]
+
+
+def test_rendered_manifests_that_are_applied_after_adoption_are_called_a_mistake(cli: Cli, kubectl: Kubectl) -> None:
+    mistake = f"Redis/{kubectl.namespace}/one: warning: rendered manifests were applied over it"
+    rendered = redisop("render", "-f", "-", "-n", kubectl.namespace, stdin=document()).stdout
+    kubectl.apply(rendered, "--field-manager=redisop")
+    assert mistake not in cli.reconcile(documents=document()).stderr
+    for manager in ("redisop", "argocd-controller"):
+        kubectl.apply(rendered, f"--field-manager={manager}", "--force-conflicts")
+        for command in (("diff",), ("reconcile", "--once", "--no-wait")):
+            assert mistake in cli(*command, documents=document()).stderr
+        assert kubectl.get("statefulset", "one")["spec"]["updateStrategy"]["type"] == "OnDelete"
+        again = cli.reconcile(documents=document())
+        assert (again.stdout.endswith("(nothing to do)\n"), mistake in again.stderr) == (True, False)
+
+
 def test_a_secret_that_is_not_there_or_lacks_the_key_is_named(cli: Cli, kubectl: Kubectl) -> None:
     text = document(auth={"secretRef": {"name": "mine", "key": "word"}})
     where = f"Redis/{kubectl.namespace}/one: warning: "
