@@ -105,6 +105,7 @@ def request_to(site: Site, method: str, path: str, body: Manifest) -> None:
 FAULTS = {
     "429 in bursts": answer(429, "later", retry_after=0),
     "500 in bursts": answer(500, "sorry"),
+    "503 in bursts, with a time to come back": answer(503, "later", retry_after=1),
     "resets": reset,
     "dropped replies": drop_reply,
 }
