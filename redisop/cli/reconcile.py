@@ -10,6 +10,7 @@ from typing import Any, Final, TypeAlias
 
 import click
 
+from redisop import names
 from redisop.cli import changes
 from redisop.cli.cluster_options import Cluster, Selection, cluster_options, duration_option, selection_options
 from redisop.cli.errors import Attempt, as_data, attempt_each, code_of, complain
@@ -26,6 +27,7 @@ from redisop.live.once import Options, once
 from redisop.manifest import Manifest, to_json
 from redisop.plan.actions import Action, Hold
 from redisop.reconcile import Outcome
+from redisop.snapshot.health import health
 
 _MADE: Final = {"create": "created", "update": "updated", "replace": "replaced", "delete": "deleted"}
 
@@ -94,7 +96,7 @@ def command(
 class _Run:
     """What was done for one `Redis`: to the object itself (`document`), to its members, and how the last pass went.
 
-    `seconds` is how long that took, `events` what the cluster says of pods that do not exist.
+    `seconds` is how long that took, `events` what the cluster says of pods that do not come.
     """
 
     options: Options
@@ -140,20 +142,35 @@ def _run(target: Target, kube: Kube, options: Options, force: bool, shown: Progr
 
 
 def _events(target: Target, outcome: Outcome, kube: Kube) -> tuple[Manifest, ...]:
-    """Return why pods cannot be made, which a StatefulSet's controller says nowhere else; nothing if that is hidden."""
-    lacks_pods = len(outcome.status.get("members", [])) < outcome.redis.spec.replicas
-    if outcome.settled or outcome.failures or not lacks_pods:
+    """Return why what is waited for does not come, where only an Event says it; nothing if that is hidden from us."""
+    waits_for = next(each["reason"] for each in outcome.status["conditions"] if each["type"] == "Ready")
+    if outcome.failures or waits_for not in _MUTE:
         return ()
-    stateful_set = f"StatefulSet/{target.key.name}"
     try:
+        is_about = _MUTE[waits_for](target, kube)
         found = last_events(
-            kube,
-            target.key.namespace,
-            lambda event: event.get("type") == "Warning" and about(event) == stateful_set,
+            kube, target.key.namespace, lambda event: event.get("type") == "Warning" and is_about(event)
         )
     except Failure:
         return ()
     return found[-1:]
+
+
+def _of_the_stateful_set(target: Target, kube: Kube) -> Callable[[Manifest], bool]:
+    return lambda event: about(event) == f"StatefulSet/{target.key.name}"
+
+
+def _of_a_starting_pod(target: Target, kube: Kube) -> Callable[[Manifest], bool]:
+    pods = kube.list(names.POD, target.key.namespace, names.selector(target.key.name))
+    uids = {pod["metadata"]["uid"] for pod in pods if health(pod).reason == "ContainerCreating"}
+    return lambda event: event["regarding"].get("uid") in uids
+
+
+# Missing pods, and volumes that cannot be mounted: no status says why.
+_MUTE: Final[dict[str, Callable[[Target, Kube], Callable[[Manifest], bool]]]] = {
+    "Scaling": _of_the_stateful_set,
+    "ContainerCreating": _of_a_starting_pod,
+}
 
 
 # -- what it comes to -------------------------------------------------------------------------------------------------

@@ -203,28 +203,49 @@ def test_what_is_not_ready_in_time_is_exit_1_and_says_what_it_waits_for(cli: Cli
     assert ended.lines[-1] == f"Redis/{kubectl.namespace}/one: error: not Ready after 2 s: 0 of 2 pods exist"
 
 
-def test_why_a_stateful_set_cannot_make_its_pods_is_said(cli: Cli, api_server: ApiServer, kubectl: Kubectl) -> None:
+def tell(api_server: ApiServer, kubectl: Kubectl, reason: str, note: str, **regarding: str) -> None:
+    """Write an Event as a controller or kubelet does."""
     event = {
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
-        "metadata": {"name": "e"},
-        "regarding": {"kind": "StatefulSet", "namespace": kubectl.namespace, "name": "one"},
+        "metadata": {"generateName": "e-"},
+        "regarding": {"namespace": kubectl.namespace} | regarding,
         "type": "Warning",
-        "reason": "FailedCreate",
-        "note": 'pods "one-0" is forbidden: exceeded quota: few',
+        "reason": reason,
+        "note": note,
         "action": "Create",
         "eventTime": "2024-01-02T03:04:05.000000Z",
-        "reportingController": "statefulset-controller",
+        "reportingController": "controller",
         "reportingInstance": "n",
     }
     post(api_server, f"/apis/events.k8s.io/v1/namespaces/{kubectl.namespace}/events", event)
+
+
+def test_why_pods_do_not_come_is_said_where_only_an_event_says_it(
+    cli: Cli, api_server: ApiServer, kubectl: Kubectl
+) -> None:
+    tell(api_server, kubectl, "FailedCreate", "exceeded quota: few", kind="StatefulSet", name="one")
     run = ("reconcile", "--once", "--timeout", "6s")
-    note = f'Redis/{kubectl.namespace}/one: note: FailedCreate: pods "one-0" is forbidden: exceeded quota: few'
-    assert note in cli(*run, documents=document()).lines
+    where = f"Redis/{kubectl.namespace}/one: note: "
+    assert f"{where}FailedCreate: exceeded quota: few" in cli(*run, documents=document(replicas=1)).lines
+
+    ready_pod(kubectl, "one-0")
+    waiting = {"containerStatuses": [{**WAITS, "state": {"waiting": {"reason": "ContainerCreating"}}}]}
+    status = {"phase": "Pending", "conditions": [{"type": "Ready", "status": "False"}], **waiting}
+    kubectl("patch", "pod", "one-0", "--subresource=status", "--type=merge", "-p", json.dumps({"status": status}))
+    uid = kubectl.get("pod", "one-0")["metadata"]["uid"]
+    tell(api_server, kubectl, "FailedMount", 'secret "mine" not found', kind="Pod", name="one-0", uid=uid)
+    tell(api_server, kubectl, "FailedMount", "of one that is gone", kind="Pod", name="one-0", uid="other")
+    ended = cli(*run, documents=document(replicas=1))
+    assert [line for line in ended.lines if "note: " in line] == [f'{where}FailedMount: secret "mine" not found']
+
     forbidden = {"kind": "Status", "apiVersion": "v1", "reason": "Forbidden", "message": "events is forbidden"}
     cli.proxy.inject(answer(403, forbidden), when=lambda seen: seen.path.endswith("/events"), times=9)
-    unseen = cli(*run, documents=document())
+    unseen = cli(*run, documents=document(replicas=1))
     assert (unseen.code, [line for line in unseen.lines if "vents" in line or "Failed" in line]) == (1, [])
+
+
+WAITS = {"name": "redis", "image": "x", "imageID": "", "ready": False, "restartCount": 0}
 
 
 @pytest.mark.parametrize("replies", [0, 3, 7])
