@@ -13,7 +13,7 @@ from redisop.api.v1 import Redis
 from redisop.diff import Change
 from redisop.failures import Failure
 from redisop.manifest import Key, Manifest, key
-from redisop.plan.actions import Action, Configure, Follow, Promote
+from redisop.plan.actions import Configure, Follow, MemberAction, Promote, Recreate
 from redisop.reconcile import Observed
 from redisop.snapshot.vitals import PARKING_HOST, PARKING_PORT, Target, Trouble, Vitals
 
@@ -39,7 +39,7 @@ class ScriptedMembers:
     def __init__(self) -> None:
         self.vitals: dict[str, Vitals] = {}
         self.settings: dict[str, dict[str, str]] = {}
-        self.performed: list[Action] = []
+        self.performed: list[MemberAction] = []
         self.deaf: set[str] = set()
         self.silent: set[str] = set()
 
@@ -52,7 +52,7 @@ class ScriptedMembers:
         ordered = sorted(asked, key=lambda each: each.ordinal)
         return tuple(silent(each) if each.pod.name in self.silent else self.vitals[each.pod.name] for each in ordered)
 
-    def perform(self, action: Action) -> str | None:
+    def perform(self, action: MemberAction) -> str | None:
         self.performed.append(action)
         match action:
             case Promote(member=member):
@@ -118,6 +118,7 @@ class World:
         self.finalizers: list[tuple[str, ...]] = []
         self.pod_monitors = True
         self.unready: set[int] = set()
+        self.recreated: list[str] = []
 
     def observe(self, redis: Redis) -> Observed:
         pods = tuple(pod(redis.metadata.name, ordinal, ordinal not in self.unready) for ordinal in range(self.pods))
@@ -136,6 +137,13 @@ class World:
             self.claims = tuple(_grown(claim, change) for claim in self.claims)
         else:
             self.objects[change.key] = deepcopy(change.manifest)
+
+    def recreate(self, action: Recreate) -> str | None:
+        for pod in action.pods:
+            if key(pod) in self.refuse:
+                raise self.refuse[key(pod)]
+            self.recreated.append(pod["metadata"]["name"])
+        return None
 
     def set_finalizers(self, redis: Redis, finalizers: tuple[str, ...]) -> Redis:
         self.finalizers.append(finalizers)

@@ -20,10 +20,13 @@ from redisop.diff import MISSING, Change, Difference, differences
 from redisop.failures import AlreadyExists, Expired, Failure, Stale, UnknownKind, Unreachable
 from redisop.live.kube import Kube, Watch
 from redisop.manifest import Key, Manifest, key
+from redisop.plan.actions import Recreate
 from redisop.reconcile import Observed
 from redisop.snapshot.health import growth
 
 GONE_POLL: Final = 0.2
+# So long a controller takes at most, as a rule, to see what was written.
+CONTROLLER_POLL: Final = 0.5
 WATCH_SECONDS: Final = 30
 # A version that no object has: applied with it, an object can be created and nothing be changed.
 NEVER: Final = "1"
@@ -112,6 +115,21 @@ class Children:
                 raise
             self._pod_monitors = False
 
+    def recreate(self, action: Recreate) -> str | None:
+        """Delete pods, each in the version that was seen; return a sentence about those that have changed meanwhile.
+
+        The watch tells what became of either.
+        """
+        changed = []
+        for pod in action.pods:
+            metadata = pod["metadata"]
+            try:
+                self._kube.delete(key(pod), metadata["uid"], metadata["resourceVersion"])
+            except Stale:
+                changed.append(str(key(pod)))
+            self._pods.pop(metadata["name"], None)
+        return f"{', '.join(changed)} changed while it was looked at" if changed else None
+
     def set_finalizers(self, redis: Redis, finalizers: tuple[str, ...]) -> Redis:
         """Give the `Redis`, in the version that was read, these finalizers; raises Failure."""
         meta = redis.metadata
@@ -151,14 +169,17 @@ class Children:
             arguments = (redis, self._events, self._pods_version)
             name = f"watch {redis.metadata.name}"
             threading.Thread(target=self._follow, args=arguments, daemon=True, name=name).start()
+        unseen = self._unseen_by_its_controller()
         try:
-            self._take(self._events.get(timeout=seconds))
+            self._take(self._events.get(timeout=min(seconds, CONTROLLER_POLL) if unseen else seconds))
             while True:  # what happened at the same time is seen in one go
                 self._take(self._events.get_nowait())
         except queue.Empty:
             self._look_for_the_secret(redis)
             if self.growing:
                 self._claims = tuple(self._kube.list(names.CLAIM, *_children_of(redis)))
+        if unseen:
+            self._look_again(unseen)
 
     @property
     def growing(self) -> bool:
@@ -229,6 +250,14 @@ class Children:
         """A Secret that the user names may come after the `Redis`."""
         if redis.spec.auth.enabled and _secret(redis) not in self._known():
             self._look_again(_secret(redis))
+
+    def _unseen_by_its_controller(self) -> Key | None:
+        """Return the StatefulSet if it was changed and its controller does not say yet which pods are of the newest."""
+        for which in self._moved & self._known().keys():
+            live = self._known()[which]
+            if live.get("status", {}).get("observedGeneration", 0) < live["metadata"].get("generation", 0):
+                return which
+        return None
 
     # -- writing --------------------------------------------------------------------------------------------------
 

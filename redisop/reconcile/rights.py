@@ -24,7 +24,7 @@ def rules() -> list[Manifest]:
         _rule(names.REDIS, names.REDIS.plural, ["get", "list", "patch"]),
         _rule(names.REDIS, f"{names.REDIS.plural}/status", ["patch"]),
         *children,
-        _rule(names.POD, names.POD.plural, ["list", "watch"]),
+        _rule(names.POD, names.POD.plural, ["list", "watch", "delete"]),
         _rule(names.CLAIM, names.CLAIM.plural, ["list", "patch"]),
     ]
 

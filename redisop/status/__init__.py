@@ -20,6 +20,7 @@ from redisop.plan.actions import Action, Hold
 from redisop.render.inputs import Inputs
 from redisop.snapshot import Snapshot
 from redisop.snapshot.health import Health, growth, health
+from redisop.snapshot.pods import claim_names, outdated
 from redisop.snapshot.vitals import Trouble, Vitals
 from redisop.status.conditions import Finding, conditions
 
@@ -77,9 +78,6 @@ def status(done: Pass) -> dict[str, Any]:
 def stuck(done: Pass) -> bool:
     """Tell whether waiting does not help: nothing that is on its way makes the `Redis` Ready."""
     if done.redis.metadata.deletionTimestamp:
-        return True
-    foreign = _foreign(done)
-    if any(change.key.kind == "StatefulSet" for change in foreign):
         return True
     trouble = _trouble(done)
     held = {hold.reason for hold in done.holds}
@@ -180,7 +178,7 @@ def _drift(done: Pass) -> list[Finding]:
 
 
 def _update_pending(done: Pass) -> list[Finding]:
-    old = outdated(done.snapshot, _stateful_set(done))
+    old = [pod["metadata"]["name"] for pod in outdated(done.snapshot.pods, _stateful_set(done))]
     if not old:
         return []
     return [Finding("UpdatePending", True, "PodsOutdated", f"{', '.join(old)} must restart to run what is wanted")]
@@ -203,6 +201,7 @@ def _trouble(done: Pass) -> tuple[str, str] | None:
         _unreachable,
         _settings,
         _changes,
+        _no_pods_of_ours,
         _pods,
         _silent,
         _roles,
@@ -282,16 +281,51 @@ def _not_ours(done: Pass) -> tuple[str, str] | None:
     return ("NameTaken", said) if foreign else None
 
 
+def _no_pods_of_ours(done: Pass) -> tuple[str, str] | None:
+    """A StatefulSet of somebody else is never going to have the pods that are waited for."""
+    return _not_ours(done) if any(change.key.kind == "StatefulSet" for change in _foreign(done)) else None
+
+
 def _pods(done: Pass) -> tuple[str, str] | None:
     wanted, there = done.redis.spec.replicas, len(done.snapshot.pods)
-    for pod in done.snapshot.pods:
-        found = health(pod)
-        if found.state != "Current":
-            return found.reason, f"Pod {pod['metadata']['name']}: {found.message or found.reason}"
+    waiting = next((pod for pod in done.snapshot.pods if not _ready(pod)), None)
+    if waiting:
+        causes = (_no_secret, _no_volume, _of_its_own)
+        return next(found for cause in causes if (found := cause(done, waiting)))
     if there == wanted:
         return None
     waits = next(iter(done.holds), None)
     return (waits.reason, waits.message) if waits else ("Scaling", f"{there} of {wanted} pods exist")
+
+
+def _no_secret(done: Pass, pod: Manifest) -> tuple[str, str] | None:
+    """A pod that mounts what is not there says only that its containers are being created."""
+    if health(pod).reason != "ContainerCreating":
+        return None
+    missing = (finding for finding in _secrets(done) if finding.reason in {"SecretNotFound", "KeyNotFound"})
+    return next(((finding.reason, finding.message) for finding in missing), None)
+
+
+def _no_volume(done: Pass, pod: Manifest) -> tuple[str, str] | None:
+    """A pod whose claim waits says only that it cannot be scheduled."""
+    if health(pod).reason != "Unschedulable":
+        return None
+    claims = {claim["metadata"]["name"]: claim for claim in done.snapshot.claims}
+    waiting = [claims[name] for name in claim_names(pod) if name in claims and health(claims[name]).reason == "Pending"]
+    if not waiting:
+        return None
+    named, storage_class = waiting[0]["metadata"]["name"], waiting[0]["spec"].get("storageClassName")
+    which = f"the storage class {storage_class}" if storage_class else "the default storage class"
+    return (
+        "VolumePending",
+        f"PersistentVolumeClaim {named} waits for a volume of {which}; see that this class is there and provides one, "
+        f"or, for another class, delete this Redis and its claims, which hold no data yet, and apply it anew",
+    )
+
+
+def _of_its_own(done: Pass, pod: Manifest) -> tuple[str, str]:
+    found = health(pod)
+    return found.reason, f"Pod {pod['metadata']['name']}: {': '.join(filter(None, [found.reason, found.message]))}"
 
 
 def _roles(done: Pass) -> tuple[str, str] | None:
@@ -337,15 +371,6 @@ def _way_to_the_members(done: Pass) -> str:
 
 
 # -- details ----------------------------------------------------------------------------------------------------------
-
-
-def outdated(snapshot: Snapshot, stateful_set: Manifest | None) -> list[str]:
-    """Return the pods whose revision is not the newest one; under `OnDelete` only a restart changes that."""
-    newest = (stateful_set or {}).get("status", {}).get("updateRevision")
-    if not newest:
-        return []
-    label = "controller-revision-hash"
-    return [pod["metadata"]["name"] for pod in snapshot.pods if pod["metadata"].get("labels", {}).get(label) != newest]
 
 
 def _stateful_set(done: Pass) -> Manifest | None:

@@ -203,6 +203,77 @@ def test_what_is_not_ready_in_time_is_exit_1_and_says_what_it_waits_for(cli: Cli
     assert ended.lines[-1] == f"Redis/{kubectl.namespace}/one: error: not Ready after 2 s: 0 of 2 pods exist"
 
 
+def tell(api_server: ApiServer, kubectl: Kubectl, reason: str, note: str, **regarding: str) -> None:
+    """Write an Event as a controller or kubelet does."""
+    event = {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": {"generateName": "e-"},
+        "regarding": {"namespace": kubectl.namespace} | regarding,
+        "type": "Warning",
+        "reason": reason,
+        "note": note,
+        "action": "Create",
+        "eventTime": "2024-01-02T03:04:05.000000Z",
+        "reportingController": "controller",
+        "reportingInstance": "n",
+    }
+    post(api_server, f"/apis/events.k8s.io/v1/namespaces/{kubectl.namespace}/events", event)
+
+
+def test_why_pods_do_not_come_is_said_where_only_an_event_says_it(
+    cli: Cli, api_server: ApiServer, kubectl: Kubectl
+) -> None:
+    tell(api_server, kubectl, "FailedCreate", "exceeded quota: few", kind="StatefulSet", name="one")
+    run = ("reconcile", "--once", "--timeout", "6s")
+    where = f"Redis/{kubectl.namespace}/one: note: "
+    assert f"{where}FailedCreate: exceeded quota: few" in cli(*run, documents=document(replicas=1)).lines
+
+    ready_pod(kubectl, "one-0")
+    waiting = {"containerStatuses": [{**WAITS, "state": {"waiting": {"reason": "ContainerCreating"}}}]}
+    status = {"phase": "Pending", "conditions": [{"type": "Ready", "status": "False"}], **waiting}
+    kubectl("patch", "pod", "one-0", "--subresource=status", "--type=merge", "-p", json.dumps({"status": status}))
+    uid = kubectl.get("pod", "one-0")["metadata"]["uid"]
+    tell(api_server, kubectl, "FailedMount", 'secret "mine" not found', kind="Pod", name="one-0", uid=uid)
+    tell(api_server, kubectl, "FailedMount", "of one that is gone", kind="Pod", name="one-0", uid="other")
+    ended = cli(*run, documents=document(replicas=1))
+    assert [line for line in ended.lines if "note: " in line] == [f'{where}FailedMount: secret "mine" not found']
+
+    forbidden = {"kind": "Status", "apiVersion": "v1", "reason": "Forbidden", "message": "events is forbidden"}
+    cli.proxy.inject(answer(403, forbidden), when=lambda seen: seen.path.endswith("/events"), times=9)
+    unseen = cli(*run, documents=document(replicas=1))
+    assert (unseen.code, [line for line in unseen.lines if "vents" in line or "Failed" in line]) == (1, [])
+
+
+WAITS = {"name": "redis", "image": "x", "imageID": "", "ready": False, "restartCount": 0}
+
+
+@pytest.mark.parametrize("replies", [0, 3, 7])
+def test_credentials_that_expire_on_the_way_end_the_run_at_once(cli: Cli, kubectl: Kubectl, replies: int) -> None:
+    cli.proxy.inject(answer(401, "Unauthorized"), at=1 + replies, times=99)
+    ended = cli("reconcile", "--once", "--timeout", "30s", documents=document())
+    assert ended.code == 4
+    assert "the API server does not accept the credentials; log in" in ended.stderr
+    assert all(f"/{kubectl.namespace}/one" in line for line in ended.lines if "error: " in line)
+    cli.proxy.heal()
+    assert cli.reconcile(documents=document()).code == 0
+    assert kinds(kubectl, "secret") == ["one-auth"]
+
+
+def test_rendered_manifests_that_are_applied_after_adoption_are_called_a_mistake(cli: Cli, kubectl: Kubectl) -> None:
+    mistake = f"Redis/{kubectl.namespace}/one: warning: rendered manifests were applied over it"
+    rendered = redisop("render", "-f", "-", "-n", kubectl.namespace, stdin=document()).stdout
+    kubectl.apply(rendered, "--field-manager=redisop")
+    assert mistake not in cli.reconcile(documents=document()).stderr
+    for manager in ("redisop", "argocd-controller"):
+        kubectl.apply(rendered, f"--field-manager={manager}", "--force-conflicts")
+        for command in (("diff",), ("reconcile", "--once", "--no-wait")):
+            assert mistake in cli(*command, documents=document()).stderr
+        assert kubectl.get("statefulset", "one")["spec"]["updateStrategy"]["type"] == "OnDelete"
+        again = cli.reconcile(documents=document())
+        assert (again.stdout.endswith("(nothing to do)\n"), mistake in again.stderr) == (True, False)
+
+
 def test_a_secret_that_is_not_there_or_lacks_the_key_is_named(cli: Cli, kubectl: Kubectl) -> None:
     text = document(auth={"secretRef": {"name": "mine", "key": "word"}})
     where = f"Redis/{kubectl.namespace}/one: warning: "

@@ -195,7 +195,7 @@ def test_an_object_of_somebody_else_is_left_alone_and_everything_else_is_done(
     assert site.written == []
 
 
-def test_a_stateful_set_of_somebody_else_ends_the_run_at_once(site: Site) -> None:
+def test_a_stateful_set_of_somebody_else_ends_the_run_at_once_and_says_nothing_of_this_redis(site: Site) -> None:
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     site.behind.create(
         {
@@ -207,6 +207,11 @@ def test_a_stateful_set_of_somebody_else_ends_the_run_at_once(site: Site) -> Non
     )
     outcome = site.run(*site.put(), seconds=30)
     assert (outcome.settled, outcome.stuck) == (False, True)
+    which = f"StatefulSet/{site.namespace}/r"
+    assert [str(change.key) for change in outcome.changes if change.verb == "refuse"] == [which]
+    assert outcome.status["message"].startswith(f"{which} belongs to somebody else")
+    assert (outcome.status["phase"], ready(site)["reason"]) == ("Failed", "NameTaken")
+    assert site.find("ConfigMap", "r-config")
 
 
 # -- the password -----------------------------------------------------------------------------------------------------

@@ -1,15 +1,17 @@
 """What status says of what was found: bounded, still at rest, in the words that kubectl and kstatus wait for."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from redisop.api.status import RedisStatus
+from redisop.api.v1 import Redis
 from redisop.failures import Denied
 from redisop.manifest import Key, Manifest
-from redisop.reconcile import reconcile
+from redisop.reconcile import Observed, reconcile
 from redisop.status.conditions import ABNORMAL, Finding, conditions
-from tests.world import NOW, ScriptedMembers, World, redis
+from tests.world import NOW, ScriptedMembers, World, claim, redis
 
 SERVICE = Key("Service", "default", "r-master")
 
@@ -152,3 +154,50 @@ def test_a_pod_that_tells_more_than_a_connection_is_heard_first() -> None:
     for _ in range(2):
         outcome = reconcile(redis(replicas=2), world, members, NOW)
     assert outcome.status["message"] == "Pod r-1: NotReady"
+
+
+class Waiting(World):
+    """A world whose first pod waits, as the API server says of it."""
+
+    def __init__(self, status: Manifest, volumes: list[Manifest]) -> None:
+        super().__init__(pods=1)
+        self.changed = {"status": status, "spec": {"volumes": volumes}}
+
+    def observe(self, redis: Redis) -> Observed:
+        seen = super().observe(redis)
+        return replace(seen, pods=tuple(pod | self.changed for pod in seen.pods))
+
+
+def told_of(world: World, **spec: object) -> tuple[str, str]:
+    for _ in range(2):
+        outcome = reconcile(redis(**spec), world, ScriptedMembers(), NOW)
+    ready = condition(outcome.status, "Ready")
+    assert ready
+    return ready["reason"], ready["message"]
+
+
+CREATING = {
+    "phase": "Pending",
+    "containerStatuses": [{"name": "redis", "state": {"waiting": {"reason": "ContainerCreating"}}}],
+}
+UNSCHEDULABLE = {
+    "phase": "Pending",
+    "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes"}],
+}
+
+
+def test_a_pod_that_waits_for_a_secret_is_told_by_the_secret() -> None:
+    reason, message = told_of(Waiting(CREATING, []), auth={"secretRef": {"name": "mine"}})
+    assert (reason, message) == ("SecretNotFound", "there is no Secret mine; create it")
+    assert told_of(Waiting(CREATING, [])) == ("ContainerCreating", "Pod r-0: ContainerCreating: container redis")
+
+
+def test_a_pod_that_waits_for_a_volume_is_told_by_the_claim_and_its_class() -> None:
+    world = Waiting(UNSCHEDULABLE, [{"name": "data", "persistentVolumeClaim": {"claimName": "data-r-0"}}])
+    world.claims = (claim("r", 0, "1Gi"),)
+    assert told_of(world) == ("Unschedulable", "Pod r-0: Unschedulable: 0/3 nodes")
+    pending = claim("r", 0, "1Gi") | {"status": {"phase": "Pending"}}
+    world.claims = (pending | {"spec": pending["spec"] | {"storageClassName": "typo"}},)
+    reason, message = told_of(world)
+    assert reason == "VolumePending"
+    assert message.startswith("PersistentVolumeClaim data-r-0 waits for a volume of the storage class typo")
