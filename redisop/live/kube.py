@@ -252,36 +252,49 @@ class Watch(Iterator[WatchEvent]):
     def __init__(
         self, request: Request, begin: Callable[[], BaseHTTPResponse], failed: Callable[[Exception], Failure]
     ) -> None:
-        self._request, self._begin, self._failed = request, begin, failed
-        self._response: BaseHTTPResponse | None = None
-        self._ended = False
-        self._events = self._read()
+        self._progress = _Progress()
+        # It knows nothing of this object: who drops a watch closes its connection at once.
+        self._events = _events(self._progress, request, begin, failed)
 
     def __next__(self) -> WatchEvent:
         return next(self._events)
 
     def end(self) -> None:
         """Let no more events come, and whoever waits for one go."""
-        self._ended = True
-        if self._response:
+        self._progress.ended = True
+        if self._progress.response:
             with contextlib.suppress(OSError, RuntimeError, ValueError):  # it ended by itself
-                self._response.shutdown()
+                self._progress.response.shutdown()
 
-    def _read(self) -> Iterator[WatchEvent]:
-        if self._ended:
-            return
-        response = self._response = self._begin()
-        try:
-            for line in lines(iter(partial(response.read1, PIECE), b"") if not self._ended else ()):
-                event = msgspec.json.decode(line)
-                if event["type"] == "ERROR":
-                    raise answers.meaning(self._request, msgspec.convert(event["object"], answers.Status))
-                yield WatchEvent(event["type"], event["object"])
-        except (HTTPError, msgspec.DecodeError) as error:
-            if not self._ended:
-                raise self._failed(error) from error
-        finally:
-            response.close()
+
+@dataclass
+class _Progress:
+    """How far a watch is: the response once there is one, and whether it was ended by hand."""
+
+    response: BaseHTTPResponse | None = None
+    ended: bool = False
+
+
+def _events(
+    progress: _Progress,
+    request: Request,
+    begin: Callable[[], BaseHTTPResponse],
+    failed: Callable[[Exception], Failure],
+) -> Iterator[WatchEvent]:
+    if progress.ended:
+        return
+    response = progress.response = begin()
+    try:
+        for line in lines(iter(partial(response.read1, PIECE), b"") if not progress.ended else ()):
+            event = msgspec.json.decode(line)
+            if event["type"] == "ERROR":
+                raise answers.meaning(request, msgspec.convert(event["object"], answers.Status))
+            yield WatchEvent(event["type"], event["object"])
+    except (HTTPError, msgspec.DecodeError) as error:
+        if not progress.ended:
+            raise failed(error) from error
+    finally:
+        response.close()
 
 
 def lines(pieces: Iterable[bytes]) -> Iterator[bytes]:

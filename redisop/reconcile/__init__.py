@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Final, Protocol
 
 from redisop import names
-from redisop.api.defaults import TABLES
+from redisop.api.defaults import NEWEST, TABLES
 from redisop.api.derived import Derived, derive
 from redisop.api.v1 import Redis
 from redisop.diff import Change, Consequence, diff, foreign, without
@@ -110,7 +110,7 @@ class Outcome:
 def reconcile(redis: Redis, kube: Kube, members: Members, now: datetime, dry_run: bool = False) -> Outcome:
     """Make one pass over `redis`, an object as the API server has it; with `dry_run` decide and do nothing.
 
-    Raises Failure when the API server cannot be asked: nothing is known then, so nothing is done.
+    Raises Failure when the API server cannot be asked, or what is there is not known to this redisop: nothing is done.
     """
     if dry_run:
         look = _look(redis, kube, members, now)
@@ -191,7 +191,13 @@ def _tells(redis: Redis, manifest: Manifest) -> bool:
 
 
 def _derived(redis: Redis, inputs: Inputs) -> Derived:
-    return derive(redis.metadata.name, redis.spec, TABLES[revision(redis.spec, inputs)])
+    number = revision(redis.spec, inputs)
+    if number not in TABLES:
+        which = Key(names.REDIS.kind, redis.metadata.namespace, redis.metadata.name)
+        known = f"and this redisop knows those up to {NEWEST}"
+        advice = "use a newer redisop, or choose one with spec.defaultsRevision"
+        raise Failure(which, f"it follows table {number} of defaults, {known}; {advice}")
+    return derive(redis.metadata.name, redis.spec, TABLES[number])
 
 
 def _probe(redis: Redis, derived: Derived, observed: Observed, members: Members) -> tuple[Vitals, ...]:

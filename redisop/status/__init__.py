@@ -259,7 +259,7 @@ def _sizes(growing: Sequence[tuple[Manifest, Health]]) -> str:
 
 def _size(claim: Manifest, found: Health) -> str:
     wanted = claim["spec"]["resources"]["requests"]["storage"]
-    has = f"has {claim['status']['capacity']['storage']} of {wanted}"
+    has = f"has {claim['status'].get('capacity', {}).get('storage', 0)} of {wanted}"
     return has if found.message in {"", has} else f"{has}: {found.message}"
 
 

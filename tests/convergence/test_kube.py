@@ -1,5 +1,6 @@
 """What each method of the client does on a real API server."""
 
+import gc
 import json
 import threading
 import time
@@ -360,6 +361,20 @@ def test_a_watch_in_which_nothing_happens_can_be_ended_from_another_thread(
     assert list(watch) == []
     watch.end()
     assert kube.get(Key("ConfigMap", kubectl.namespace, "one"))
+
+
+def test_a_watch_that_is_dropped_leaves_no_connection_open(kube: Kube, kubectl: Kubectl, version: str) -> None:
+    gc.disable()
+    try:
+        watch = kube.watch(CONFIG_MAP, kubectl.namespace, None, version, 600)
+        next(watch)
+        response = watch._progress.response
+        assert response
+        assert not response.closed
+        del watch
+        assert response.closed
+    finally:
+        gc.enable()
 
 
 def test_a_watch_that_is_ended_before_it_began_sees_nothing(kube: Kube, kubectl: Kubectl) -> None:

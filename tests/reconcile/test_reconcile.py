@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from redisop.failures import Denied
+from redisop.failures import Denied, Failure
 from redisop.manifest import Key
 from redisop.names import FINALIZER
 from redisop.plan.actions import Follow, Promote
@@ -102,6 +102,18 @@ def test_a_password_is_taken_as_it_is_but_for_one_trailing_newline(value: bytes,
     assert password({"data": {"password": base64.b64encode(b"x\n\n").decode()}}, "password") == b"x\n"
     assert password(secret, "other") is None
     assert password(None, "password") is None
+
+
+def test_a_table_of_defaults_that_only_a_newer_redisop_knows_is_said_and_nothing_is_done() -> None:
+    world = World(pods=1)
+    once(world)
+    for child in world.objects.values():
+        child["metadata"].setdefault("annotations", {})["redisop.example.com/defaults-revision"] = "99"
+    world.applied.clear()
+    with pytest.raises(Failure, match=r"Redis/default/r: it follows table 99 of defaults, .* use a newer redisop"):
+        once(world, memory="512Mi")
+    assert world.applied == []
+    assert once(world, memory="512Mi", defaultsRevision=1).changes
 
 
 def test_nothing_that_a_pass_hands_on_prints_a_value_of_a_secret() -> None:

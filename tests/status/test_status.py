@@ -98,6 +98,14 @@ def test_an_instance_that_sleeps_is_ready_and_not_available() -> None:
     assert (ready["status"], available["status"], outcome.status["phase"]) == ("True", "False", "Hibernated")
 
 
+def test_a_volume_of_which_no_size_is_told_is_told_of_all_the_same() -> None:
+    world, members, _ = settled(replicas=1)
+    world.claims = (claim("r", 0, "1Gi"),)
+    world.claims[0]["status"] = {"phase": "Bound"}
+    outcome = reconcile(redis(replicas=1), world, members, NOW)
+    assert outcome.status["message"] == "the volume of data-r-0 has 0 of 1Gi"
+
+
 # -- members that cannot be asked -------------------------------------------------------------------------------------
 
 NO_WAY = (
