@@ -1,23 +1,15 @@
 """An API server before a whole cluster that is slow, busy, broken, or no longer knows who asks."""
 
-import json
 import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cluster import network
 from tests.cluster.credentials import token
-from tests.cluster.instance import IMAGES
-from tests.cluster.test_reconcile import crd
+from tests.cluster.managed import Managed
 from tests.convergence.fault_proxy import FaultProxy, answer, delay, drop_reply, is_write, reset
 
-__all__ = ["crd"]
-
-SPEC: dict[str, Any] = {"image": IMAGES["7.0"], "memory": "64Mi", "storage": 0}
 FAULTS = {
     "429": answer(429, "slow down", retry_after=1),
     "500": answer(500, "sorry"),
@@ -27,31 +19,15 @@ FAULTS = {
 }
 
 
-@pytest.fixture
-def proxy(crd, cluster) -> Iterator[FaultProxy]:
-    with FaultProxy(network.API_URL, cluster.folder / "credentials/ca.crt") as proxy:
-        yield proxy
-
-
 class Shop:
-    """A `Redis` of one member; `once` runs the CLI on it through the proxy."""
+    """A `Redis` of one member; `once` has it brought up through the proxy."""
 
-    def __init__(self, proxy: FaultProxy, kubeconfig: Path, namespace: str) -> None:
-        self.proxy, self.kubeconfig, self.namespace = proxy, kubeconfig, namespace
+    def __init__(self, managed: Managed, proxy: FaultProxy, kubeconfig: Path) -> None:
+        self.managed, self.proxy, self.kubeconfig = managed, proxy, kubeconfig
 
-    def once(self, timeout: str = "120s", **spec: Any) -> subprocess.CompletedProcess[str]:
+    def once(self, **how: Any) -> subprocess.CompletedProcess[str]:
         self.proxy.seen.clear()
-        metadata = {"name": "shop", "namespace": self.namespace}
-        document = {"apiVersion": "example.com/v1", "kind": "Redis", "metadata": metadata, "spec": SPEC | spec}
-        return subprocess.run(
-            [
-                *(sys.executable, "-m", "redisop", "reconcile", "--once", "-f", "-"),
-                *("--timeout", timeout, "--kubeconfig", str(self.kubeconfig)),
-            ],
-            input=json.dumps(document),
-            capture_output=True,
-            text=True,
-        )
+        return self.managed.once(kubeconfig=self.kubeconfig, **how)
 
     @property
     def writes(self) -> list[str]:
@@ -59,8 +35,8 @@ class Shop:
 
 
 @pytest.fixture
-def shop(proxy, kubectl, tmp_path) -> Shop:
-    return Shop(proxy, proxy.kubeconfig(tmp_path, token("admin")), kubectl.namespace)
+def shop(managed, proxy, tmp_path) -> Shop:
+    return Shop(managed(storage=0), proxy, proxy.kubeconfig(tmp_path, token("admin")))
 
 
 def test_bursts_of_faults_are_lived_through(shop: Shop, kubectl) -> None:

@@ -6,10 +6,7 @@ from typing import Any
 import pytest
 
 from tests.cluster.audit import AuditLog
-from tests.cluster.instance import IMAGES, Instance
-from tests.cluster.test_reconcile import crd, once
-
-__all__ = ["crd"]
+from tests.cluster.managed import Managed
 
 MARKS = {"labels": {"argocd.argoproj.io/instance": "shops"}, "annotations": {"example.org/contact": "team-a"}}
 CHILDREN = [
@@ -19,15 +16,13 @@ CHILDREN = [
 
 
 @pytest.fixture
-def shop(crd, kubectl, pods, redis_cli) -> Instance:
-    spec = {"image": IMAGES["7.0"], "memory": "64Mi", "storage": 0, "networkPolicy": {"enabled": True}}
-    document = {"apiVersion": "example.com/v1", "kind": "Redis", "metadata": {"name": "shop"}, "spec": spec}
-    shop = Instance(kubectl, pods, redis_cli, document)
-    assert once(shop).returncode == 0
+def shop(managed) -> Managed:
+    shop: Managed = managed(storage=0, networkPolicy={"enabled": True})
+    shop.up()
     return shop
 
 
-def mark_all(shop: Instance) -> None:
+def mark_all(shop: Managed) -> None:
     """Add labels and annotations to every child: by server-side apply, and by an edit."""
     for version, kind, name in CHILDREN:
         marked = {"apiVersion": version, "kind": kind, "metadata": {"name": name} | MARKS}
@@ -35,7 +30,7 @@ def mark_all(shop: Instance) -> None:
         shop.kubectl("annotate", kind, name, "edited=yes", "--field-manager=kubectl-edit")
 
 
-def are_marked(shop: Instance) -> bool:
+def are_marked(shop: Managed) -> bool:
     found = [shop.kubectl.get(kind, name)["metadata"] for _, kind, name in CHILDREN]
     wanted = MARKS["annotations"] | {"edited": "yes"}
     return all(
@@ -44,13 +39,13 @@ def are_marked(shop: Instance) -> bool:
     )
 
 
-def ours(shop: Instance, audit: AuditLog, since: Any) -> list[tuple[str, str]]:
+def ours(shop: Managed, audit: AuditLog, since: Any) -> list[tuple[str, str]]:
     """Return the resource and name of each write of redisop."""
     writes = audit.writes(since, namespace=shop.kubectl.namespace)
     return [(write.resource, write.name) for write in writes if "redisop" in write.user_agent]
 
 
-def edit(shop: Instance, kind: str, name: str, spec: dict[str, Any], manager: str) -> None:
+def edit(shop: Managed, kind: str, name: str, spec: dict[str, Any], manager: str) -> None:
     patch = json.dumps({"spec": spec})
     shop.kubectl("patch", kind, name, "--type=merge", "-p", patch, f"--field-manager={manager}")
 
@@ -58,26 +53,26 @@ def edit(shop: Instance, kind: str, name: str, spec: dict[str, Any], manager: st
 def test_what_others_add_stays_and_what_they_change_is_set_right_once(shop, audit) -> None:
     mark_all(shop)
     since = audit.bookmark()
-    assert [once(shop).returncode for _ in range(2)] == [0, 0]
+    assert [shop.once().returncode for _ in range(2)] == [0, 0]
     assert ours(shop, audit, since) == []
 
     edit(shop, "service", "shop-master", {"type": "NodePort"}, "kubectl-edit")
     edit(shop, "statefulset", "shop", {"minReadySeconds": 77}, "argocd-controller")
     since = audit.bookmark()
-    assert [once(shop).returncode for _ in range(3)] == [0, 0, 0]
+    assert [shop.once().returncode for _ in range(3)] == [0, 0, 0]
     assert sorted(ours(shop, audit, since)) == [("services", "shop-master"), ("statefulsets", "shop")]
     assert shop.kubectl.get("service", "shop-master")["spec"]["type"] == "ClusterIP"
 
-    assert once(shop, memory="128Mi", config={"timeout": "5"}).returncode == 0
+    assert shop.once(memory="128Mi", config={"timeout": "5"}).returncode == 0
     assert are_marked(shop)
 
 
 def test_what_others_change_is_left_to_them_where_the_document_says_so(shop, audit) -> None:
     mark_all(shop)
-    assert once(shop, drift="Report").returncode == 0
+    assert shop.once(drift="Report").returncode == 0
     edit(shop, "service", "shop-master", {"type": "NodePort"}, "kubectl-edit")
     since = audit.bookmark()
-    runs = [once(shop) for _ in range(3)]
+    runs = [shop.once() for _ in range(3)]
     assert [run.returncode for run in runs] == [5, 5, 5], runs[0].stderr
     assert all("kubectl-edit set it, and drift is Report" in run.stderr for run in runs)
     assert ours(shop, audit, since) == [("redises/status", "shop")]

@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.instance import IMAGES, Instance
-from tests.cluster.test_reconcile import KEYS, crd, once, uids
-
-__all__ = ["crd"]
+from tests.cluster.instance import IMAGES
+from tests.cluster.managed import Managed
+from tests.cluster.test_reconcile import KEYS
 
 GOOD: dict[str, Any] = {"replicas": 2, "image": IMAGES["7.0"], "memory": "64Mi", "storage": "64Mi"}
 NOWHERE = "127.0.0.1:1/redis:7.0"  # refuses at once; another registry would be looked for first
@@ -27,27 +26,26 @@ SHORT = "8s"
 
 
 @pytest.fixture
-def shop(crd, kubectl, pods, redis_cli) -> Instance:
-    document = {"apiVersion": "example.com/v1", "kind": "Redis", "metadata": {"name": "shop"}, "spec": dict(GOOD)}
-    return Instance(kubectl, pods, redis_cli, document)
+def shop(managed) -> Managed:
+    return managed(**GOOD)
 
 
-def breaks(shop: Instance, spec: dict[str, Any], says: str) -> None:
+def breaks(shop: Managed, spec: dict[str, Any], says: str) -> None:
     """Run the broken document until it gives up."""
     shop.document["spec"] = GOOD | spec
-    ended = once(shop, timeout=SHORT)
+    ended = shop.once(timeout=SHORT)
     assert ended.returncode == 1, ended.stderr
     assert re.search(says, ended.stderr.splitlines()[-1]), ended.stderr
 
 
-def heals(shop: Instance, recreated: str | None, **kept: Any) -> None:
+def heals(shop: Managed, recreated: str | None, **kept: Any) -> None:
     """Run the good document, which makes the stuck pods anew, and another time, which does nothing."""
     shop.document["spec"] = GOOD | kept
-    ended = once(shop)
+    ended = shop.once()
     assert ended.returncode == 0, ended.stderr
     said = [line for line in ended.stderr.splitlines() if ": recreate " in line]
     assert [line.split(": ")[1].partition(" (")[0] for line in said] == ([f"recreate {recreated}"] if recreated else [])
-    again = once(shop)
+    again = shop.once()
     assert "nothing to do" in again.stdout, again.stdout
 
 
@@ -59,7 +57,7 @@ def heals(shop: Instance, recreated: str | None, **kept: Any) -> None:
     ],
 )
 def test_a_new_instance_that_could_not_come_up_does_with_a_document_that_is_right(
-    shop: Instance, spec: dict[str, Any], says: str
+    shop: Managed, spec: dict[str, Any], says: str
 ) -> None:
     breaks(shop, spec, says)
     heals(shop, "shop-0, shop-1", storage=spec.get("storage", "64Mi"))
@@ -76,37 +74,37 @@ def test_a_new_instance_that_could_not_come_up_does_with_a_document_that_is_righ
     ],
 )
 def test_a_pod_that_was_lost_while_the_document_was_broken_comes_back_with_its_data(
-    shop: Instance, spec: dict[str, Any], says: str, member: str
+    shop: Managed, spec: dict[str, Any], says: str, member: str
 ) -> None:
-    assert once(shop).returncode == 0
+    assert shop.once().returncode == 0
     shop.put(KEYS)
-    before = uids(shop)
+    before = shop.uids()
     shop.document["spec"] = GOOD | spec
-    running = once(shop)
-    assert (running.returncode, uids(shop)) == (0, before), running.stderr
+    running = shop.once()
+    assert (running.returncode, shop.uids()) == (0, before), running.stderr
     assert f"PodsOutdated: {', '.join(shop.members)} must restart" in running.stderr
     shop.pods.delete(member)
     breaks(shop, spec, says.replace("shop-0", member))
     heals(shop, member)
     other = {"shop-0": "shop-1", "shop-1": "shop-0"}[member]
-    assert uids(shop)[other] == before[other]
+    assert shop.uids()[other] == before[other]
     shop.wait_until_serving()
     assert {name: shop.count(name) for name in shop.members} == dict.fromkeys(shop.members, KEYS)
 
 
-def test_a_secret_that_comes_later_is_taken_up_and_no_pod_is_made_anew(shop: Instance) -> None:
+def test_a_secret_that_comes_later_is_taken_up_and_no_pod_is_made_anew(shop: Managed) -> None:
     breaks(shop, *BROKEN["missing Secret"])
-    before = uids(shop)
+    before = shop.uids()
     shop.kubectl("create", "secret", "generic", "absent", "--from-literal=password=of the user")
     heals(shop, None, auth={"secretRef": {"name": "absent"}})
-    assert uids(shop) == before
+    assert shop.uids() == before
 
 
-def test_a_storage_class_that_comes_later_is_taken_up(shop: Instance) -> None:
+def test_a_storage_class_that_comes_later_is_taken_up(shop: Managed) -> None:
     named = f"late-{shop.kubectl.namespace[-4:]}"
     spec = {"persistence": {"storageClassName": named}}
     breaks(shop, spec, f"PersistentVolumeClaim data-shop-0 waits for a volume of the storage class {named}")
-    refused = once(shop, persistence={"storageClassName": "standard"})
+    refused = shop.once(persistence={"storageClassName": "standard"})
     assert (refused.returncode, "spec.persistence.storageClassName: cannot change" in refused.stderr) == (3, True)
     standard = shop.kubectl.get("storageclass", "standard")
     shop.kubectl.apply(
