@@ -20,6 +20,11 @@ class Kind(NamedTuple):
     kind: str
     plural: str
 
+    @property
+    def group(self) -> str:
+        """The API group; the core one has no name."""
+        return self.api_version.rpartition("/")[0]
+
 
 # The kinds that a Redis may own, in an order in which each prefix is safe to have applied alone.
 KINDS: Final = (
@@ -38,6 +43,10 @@ CLAIM: Final = Kind("v1", "PersistentVolumeClaim", "persistentvolumeclaims")
 REDIS: Final = Kind("example.com/v1", "Redis", "redises")
 # The kind by which several processes of redisop agree on the one that acts.
 LEASE: Final = Kind("coordination.k8s.io/v1", "Lease", "leases")
+REDIS_V1ALPHA1: Final = REDIS._replace(api_version="example.com/v1alpha1")
+
+# Finalizer
+FINALIZER: Final = f"{PREFIX}protected"
 
 # Annotations
 DEFAULTS_REVISION: Final = f"{PREFIX}defaults-revision"
