@@ -36,6 +36,8 @@ KINDS: Final = (
 POD: Final = Kind("v1", "Pod", "pods")
 CLAIM: Final = Kind("v1", "PersistentVolumeClaim", "persistentvolumeclaims")
 REDIS: Final = Kind("example.com/v1", "Redis", "redises")
+# The kind by which several processes of redisop agree on the one that acts.
+LEASE: Final = Kind("coordination.k8s.io/v1", "Lease", "leases")
 
 # Annotations
 DEFAULTS_REVISION: Final = f"{PREFIX}defaults-revision"

@@ -6,6 +6,7 @@ told (`Voice`) or who leads (`Leadership`).
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 import time
@@ -47,11 +48,38 @@ class Voice(Protocol):
         """Tell of what keeps all passes from being made, the empty string when nothing does."""
 
 
+class Term(Protocol):
+    """One time of leading; once it is over it stays so."""
+
+    def left(self) -> float:
+        """Return for how many seconds more nobody else can lead, 0 when it is over."""
+
+    def wait_until_over(self, timeout: float) -> bool:
+        """Return True as soon as it is over, False after `timeout` seconds."""
+
+
 class Leadership(Protocol):
     """Whether this process may write."""
 
-    def until(self) -> float:
-        """Return the monotonic second from which on it may not, unless it is prolonged; 0 when it may not now."""
+    def wait(self, timeout: float) -> Term | None:
+        """Wait for so many seconds at most until it may; return the term in which it may."""
+
+
+class Unshared:
+    """The lead and the term of a controller that nobody contests: it was told to be the only one."""
+
+    def wait(self, timeout: float) -> Term:
+        """Lead at once."""
+        return self
+
+    def left(self) -> float:
+        """Lead for ever."""
+        return math.inf
+
+    def wait_until_over(self, timeout: float) -> bool:
+        """Wait in vain."""
+        time.sleep(timeout)
+        return False
 
 
 class Controller:
@@ -71,7 +99,7 @@ class Controller:
         self.queue: BlockingQueue[Name] = BlockingQueue(lambda of: of.namespace)
         self.cache = Cache(kube, namespaces, self.store, self._changed)
         self._visitor = Visitor(self.store, kube, lambda: self.cache.pod_monitors, connect)
-        self._leading = threading.Event()
+        self._term: Term | None = None
         self._workers = [
             threading.Thread(target=self._work, name=f"worker-{number}", daemon=True) for number in range(workers)
         ]
@@ -80,10 +108,11 @@ class Controller:
         """Work until `stopping` is set or the lead is lost; return whether every pass that was begun has ended."""
         sys.setswitchinterval(_SWITCH_INTERVAL)
         self.cache.start()
-        if self._wait_for_the_lead(stopping):
-            self._begin()
-            while not stopping.is_set() and self._leadership.until() > time.monotonic():
-                stopping.wait(_POLL)
+        term = self._wait_for_the_lead(stopping)
+        if term is not None:
+            self._begin(term)
+            while not (stopping.is_set() or term.wait_until_over(_POLL)):
+                pass
         self.queue.stop()
         self.cache.stop()
         end = time.monotonic() + LAST_SECONDS
@@ -97,30 +126,27 @@ class Controller:
         """Why it cannot do its work now, in sentences; empty when it can."""
         return self.cache.troubles or ([] if self.cache.wait(0) else ["not everything has been listed yet"])
 
-    def _wait_for_the_lead(self, stopping: threading.Event) -> bool:
+    def _wait_for_the_lead(self, stopping: threading.Event) -> Term | None:
         said = ""
         while not stopping.is_set():
-            synced = self.cache.wait(0)
-            if synced and self._leadership.until() > time.monotonic():
-                self._voice.standing("")
-                return True
             trouble = "; ".join(self.cache.troubles)
             if trouble != said:
                 self._voice.standing(trouble)
                 said = trouble
-            stopping.wait(_POLL / 10)
-        return False
+            if self.cache.wait(_POLL) and (term := self._leadership.wait(_POLL)) is not None:
+                return term
+        return None
 
-    def _begin(self) -> None:
+    def _begin(self, term: Term) -> None:
         """From now on every change is followed by a pass; what was before is caught up with."""
-        self._leading.set()
+        self._term = term
         for of in self.store.redises():
             self.queue.add(of)
         for worker in self._workers:
             worker.start()
 
     def _changed(self, whose: Iterable[Name], kind: names.Kind) -> None:
-        if self._leading.is_set():
+        if self._term is not None:
             for of in whose:
                 self.queue.add(of, urgent=kind.kind in _URGENT)
 
@@ -132,9 +158,9 @@ class Controller:
     def _pass(self, of: Name) -> bool:
         """Make one pass and say when the next is due; return whether it has to be tried again."""
         begun = time.monotonic()
-        deadline = min(begun + PASS_SECONDS, self._leadership.until())
+        assert self._term is not None, "workers begin with a term"  # noqa: S101
         try:
-            visit = self._visitor.visit(of, deadline)
+            visit = self._visitor.visit(of, begun + min(PASS_SECONDS, self._term.left()))
         except Failure as failure:
             self._voice.failed(of, failure, time.monotonic() - begun)
             return True

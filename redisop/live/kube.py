@@ -39,7 +39,7 @@ from redisop.manifest import Key, Manifest, key
 
 PAGE: Final = 500
 EVENT: Final = names.Kind("events.k8s.io/v1", "Event", "events")
-KINDS: Final = {kind.kind: kind for kind in (*names.KINDS, names.POD, names.CLAIM, names.REDIS, EVENT)}
+KINDS: Final = {kind.kind: kind for kind in (*names.KINDS, names.POD, names.CLAIM, names.REDIS, names.LEASE, EVENT)}
 PIECE: Final = 1 << 16
 CREATED: Final = 201
 _STRICT: Final = {"fieldValidation": "Strict"}

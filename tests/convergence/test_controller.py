@@ -37,13 +37,22 @@ class Told:
 
 
 class Lead:
-    """Is in the lead until it is taken away."""
+    """Is in the lead until it is taken away: Leadership and Term in one."""
 
     def __init__(self) -> None:
         self.has = True
 
-    def until(self) -> float:
-        return time.monotonic() + 15.0 if self.has else 0.0
+    def wait(self, timeout: float) -> "Lead | None":
+        if not self.has:
+            time.sleep(0.05)
+        return self if self.has else None
+
+    def left(self) -> float:
+        return 15.0 if self.has else 0.0
+
+    def wait_until_over(self, timeout: float) -> bool:
+        time.sleep(0.05)
+        return not self.has
 
 
 class Members(ScriptedMembers):
