@@ -38,7 +38,7 @@ from redisop.live.session import Answer, Login, Session, unanswered
 from redisop.manifest import Key, Manifest, key
 
 PAGE: Final = 500
-EVENT: Final = names.Kind("events.k8s.io/v1", "Event", "events")
+EVENT: Final = names.EVENT
 KINDS: Final = {kind.kind: kind for kind in (*names.KINDS, names.POD, names.CLAIM, names.REDIS, names.LEASE, EVENT)}
 PIECE: Final = 1 << 16
 CREATED: Final = 201
