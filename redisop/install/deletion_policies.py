@@ -17,7 +17,7 @@ from redisop.manifest import Manifest
 _API_VERSION: Final = "admissionregistration.k8s.io/v1"
 _OF_REDIS: Final = f"{NAME}-deletion-of-redis"
 _OF_NAMESPACE: Final = f"{NAME}-deletion-of-namespace"
-_OPEN: Final = '--type=merge -p \'{\\"spec\\":{\\"deletion\\":{\\"protected\\":false}}}\''
+_ALLOW: Final = '--type=merge -p \'{\\"spec\\":{\\"deletion\\":{\\"protected\\":false}}}\''
 
 
 def deletion_policies(options: Options) -> list[Manifest]:
@@ -28,7 +28,7 @@ def deletion_policies(options: Options) -> list[Manifest]:
             {
                 "failurePolicy": "Fail",
                 "matchConstraints": _deletion(GROUP, "v1", names.REDIS.plural),
-                "validations": [_unprotected("oldObject", '"Redis "')],
+                "validations": [_unprotected("oldObject", "Redis")],
             },
         ),
         _binding(_OF_REDIS, options, {}),
@@ -39,7 +39,7 @@ def deletion_policies(options: Options) -> list[Manifest]:
                 "failurePolicy": "Ignore",
                 "paramKind": {"apiVersion": names.REDIS.api_version, "kind": names.REDIS.kind},
                 "matchConstraints": _deletion("", "v1", "namespaces"),
-                "validations": [_unprotected("params", '"namespace " + request.name + " holds the Redis "')],
+                "validations": [_unprotected("params", "in this namespace Redis")],
             },
         ),
         # To the API server the namespace of a Namespace is itself: the policy is asked about each Redis in it.
@@ -70,10 +70,17 @@ def _deletion(group: str, version: str, resource: str) -> Manifest:
 def _unprotected(redis: str, whose: str) -> Manifest:
     """Return the validation that `redis`, a variable of CEL, may be deleted, with a sentence that says how."""
     name, namespace = f"{redis}.metadata.name", f"{redis}.metadata.namespace"
-    first = f'{whose} + {name} + ", which is protected from deletion (spec.deletion.protected); to end that: "'
-    command = f'"kubectl patch {CRD_NAME} " + {name} + " -n " + {namespace} + " {_OPEN}"'
+    sentence = (
+        f'"{whose} "',
+        name,
+        f'" is protected from deletion (spec.deletion.protected). To allow it: kubectl patch {CRD_NAME} "',
+        name,
+        '" -n "',
+        namespace,
+        f'" {_ALLOW}"',
+    )
     return {
         "expression": f"!{redis}.?spec.?deletion.?protected.orValue(false)",
-        "messageExpression": f"{first} + {command}",
+        "messageExpression": " + ".join(sentence),
         "reason": "Forbidden",
     }
