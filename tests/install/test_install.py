@@ -26,11 +26,16 @@ CHOICES = [
 MORE_THAN_IS_GIVEN = {"*", "escalate", "bind", "impersonate"}
 
 
+def in_words(options: Options) -> str:
+    words = (*options.watch_namespaces, options.replicas, options.pod_monitor and "monitor", *sorted(options.without))
+    return " ".join(str(word) for word in words if word)
+
+
 def of_kind(kind: str, options: Options) -> list[Manifest]:
     return [manifest for manifest in install(options) if manifest["kind"] == kind]
 
 
-@pytest.mark.parametrize("options", CHOICES, ids=str)
+@pytest.mark.parametrize("options", CHOICES, ids=in_words)
 def test_the_same_options_give_the_same_manifests_each_of_them_once(options: Options) -> None:
     text = to_yaml(install(options))
     assert to_yaml(install(options)) == text
@@ -39,7 +44,7 @@ def test_the_same_options_give_the_same_manifests_each_of_them_once(options: Opt
     assert len(set(keys)) == len(keys)
 
 
-@pytest.mark.parametrize("options", CHOICES, ids=str)
+@pytest.mark.parametrize("options", CHOICES, ids=in_words)
 def test_the_pods_meet_the_restricted_standard_and_write_nowhere(options: Options) -> None:
     [deployment] = of_kind("Deployment", options)
     pod = deployment["spec"]["template"]["spec"]
@@ -48,7 +53,7 @@ def test_the_pods_meet_the_restricted_standard_and_write_nowhere(options: Option
     assert "volumes" not in pod
 
 
-@pytest.mark.parametrize("options", CHOICES, ids=str)
+@pytest.mark.parametrize("options", CHOICES, ids=in_words)
 def test_no_role_has_a_wildcard_raises_itself_or_deletes_secrets_pods_or_claims(options: Options) -> None:
     for role in of_kind("Role", options) + of_kind("ClusterRole", options):
         for rule in role["rules"]:
@@ -57,7 +62,7 @@ def test_no_role_has_a_wildcard_raises_itself_or_deletes_secrets_pods_or_claims(
                 assert not {"delete", "deletecollection"} & {*rule["verbs"]}
 
 
-@pytest.mark.parametrize("options", [options for options in CHOICES if options.watch_namespaces], ids=str)
+@pytest.mark.parametrize("options", [options for options in CHOICES if options.watch_namespaces], ids=in_words)
 def test_with_namespaces_to_look_after_no_right_of_the_controller_reaches_beyond_them(options: Options) -> None:
     assert of_kind("ClusterRoleBinding", options) == []
     places = {role["metadata"]["namespace"] for role in of_kind("RoleBinding", options)}
