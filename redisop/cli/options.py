@@ -49,7 +49,7 @@ def source_options(command: Decorated) -> Decorated:
 
 
 def checked_namespace(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Return what can be the name of a namespace, or None for none given."""
+    """Return what can be the name of a namespace; raises BadParameter for anything else."""
     if value is not None and not _NAMESPACE.fullmatch(value):
         raise click.BadParameter(f"{value!r} is no name of a namespace: at most 63 of a-z, 0-9 and -, not at its ends")
     return value

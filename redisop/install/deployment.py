@@ -58,7 +58,7 @@ def _container(options: Options) -> dict[str, Any]:
         "image": options.image,
         "args": [
             "run",
-            f"--metrics-address=0.0.0.0:{HTTP_PORT}",
+            f"--metrics-address=:{HTTP_PORT}",
             *(f"--namespace={namespace}" for namespace in options.watch_namespaces),
         ],
         "ports": [{"name": HTTP_PORT_NAME, "containerPort": HTTP_PORT, "protocol": "TCP"}],

@@ -38,6 +38,9 @@ _URGENT: Final = {names.POD.kind, names.REDIS.kind}
 class Voice(Protocol):
     """Says what was done: log, Events, metrics. May not fail and may not wait."""
 
+    def waited(self, seconds: float) -> None:
+        """Tell for how long a `Redis` was due before a worker took it."""
+
     def visited(self, of: Name, visit: Visit, seconds: float) -> None:
         """Tell of a pass that ended."""
 
@@ -61,12 +64,18 @@ class Term(Protocol):
 class Leadership(Protocol):
     """Whether this process may write."""
 
+    @property
+    def trouble(self) -> str:
+        """What keeps it from being known who leads, empty when nothing does."""
+
     def wait(self, timeout: float) -> Term | None:
         """Wait for so many seconds at most until it may; return the term in which it may."""
 
 
 class Unshared:
     """The lead and the term of a controller that nobody contests: it was told to be the only one."""
+
+    trouble = ""
 
     def wait(self, timeout: float) -> Term:
         """Lead at once."""
@@ -122,14 +131,15 @@ class Controller:
         return not any(worker.is_alive() for worker in self._workers)
 
     @property
-    def ready(self) -> list[str]:
-        """Why it cannot do its work now, in sentences; empty when it can."""
-        return self.cache.troubles or ([] if self.cache.wait(0) else ["not everything has been listed yet"])
+    def troubles(self) -> list[str]:
+        """Why it cannot do its work now, in sentences; empty when it can, or could if it led."""
+        troubles = self.cache.troubles or ([] if self.cache.wait(0) else ["not everything has been listed yet"])
+        return [*troubles, *filter(None, [self._leadership.trouble])]
 
     def _wait_for_the_lead(self, stopping: threading.Event) -> Term | None:
         said = ""
         while not stopping.is_set():
-            trouble = "; ".join(self.cache.troubles)
+            trouble = "; ".join([*self.cache.troubles, *filter(None, [self._leadership.trouble])])
             if trouble != said:
                 self._voice.standing(trouble)
                 said = trouble
@@ -152,6 +162,7 @@ class Controller:
 
     def _work(self) -> None:
         while (taken := self.queue.take()) is not None:
+            self._voice.waited(taken.waited)
             failed = self._pass(taken.key)
             self.queue.done(taken.key, failed)
 

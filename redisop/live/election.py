@@ -5,9 +5,9 @@ in seconds of one clock that never goes back and does not stand still while the 
 
 Two never lead at once because of three rules. A write names the version that it was decided on, so of two one fails.
 A leader stops `renew_deadline` after it sent the last renewal that succeeded. Everybody else waits, after that renewal
-was seen, which is later, for `lease_duration`, which is longer. What the rules cannot cover: somebody who deletes the
-Lease by hand just when a process starts that has never seen it makes two lead until the first renews, and so does
-somebody who writes by hand what a leader writes that gives the Lease up.
+was seen, which is later, for `lease_duration`, which is longer. What the rules do not cover: somebody who deletes the
+Lease by hand while a candidate has not seen it yet (it has just started) makes two lead until the first one renews, and
+so does somebody who writes by hand what a leader writes that gives the Lease up.
 """
 
 from __future__ import annotations

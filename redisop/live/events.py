@@ -14,7 +14,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -22,6 +22,7 @@ from redisop import names
 from redisop.api.v1 import API_VERSION, KIND
 from redisop.failures import Failure, NotFound
 from redisop.live.kube import EVENT, Kube
+from redisop.live.store import Name
 from redisop.live.told import Told
 from redisop.manifest import Key, Manifest
 
@@ -40,14 +41,6 @@ MOST_WAITING: Final = 2048
 PATIENCE: Final = 10.0
 
 _log: Final = logging.getLogger("redisop.events")
-
-
-class About(NamedTuple):
-    """The `Redis` that an Event is about."""
-
-    namespace: str
-    name: str
-    uid: str
 
 
 class Writing(NamedTuple):
@@ -71,6 +64,7 @@ class _Series(msgspec.Struct, gc=False):
 class _Account(msgspec.Struct, gc=False):
     """What one `Redis` has told of late, and how many writes it has left."""
 
+    uid: str
     left: float
     filled: float
     seen: float
@@ -90,19 +84,21 @@ class Ledger:
     """Decides what of all that is told is written; touches nothing. One thread at a time."""
 
     def __init__(self) -> None:
-        self._accounts: OrderedDict[str, _Account] = OrderedDict()  # told last comes last
+        self._accounts: OrderedDict[Name, _Account] = OrderedDict()  # told last comes last
 
     def __len__(self) -> int:
         return len(self._accounts)
 
-    def tell(self, uid: str, told: Told, serial: int, now: float) -> Writing | None:
+    def tell(self, of: Name, uid: str, told: Told, serial: int, now: float) -> Writing | None:
         """Return what is to be written of `told`; None when nothing is.
 
-        `serial` is a number that was not used before for the `Redis` with this uid, `now` in monotonic seconds.
+        `serial` is a number that was not used before for this `Redis`, `now` in monotonic seconds.
         """
         self.expire(now)
-        account = self._accounts.setdefault(uid, _Account(BURST, now, now))
-        self._accounts.move_to_end(uid)
+        account = self._accounts.get(of)
+        if account is None or account.uid != uid:
+            account = self._accounts[of] = _Account(uid, BURST, now, now)
+        self._accounts.move_to_end(of)
         account.seen = now
         digest = hash(told)
         known = next((series for series in account.series if series.digest == digest), None)
@@ -116,9 +112,9 @@ class Ledger:
         account.series = (*latest, begun)
         return Writing(serial, 1)
 
-    def forget(self, uid: str) -> None:
+    def forget(self, of: Name) -> None:
         """Keep nothing of a `Redis` that is gone."""
-        self._accounts.pop(uid, None)
+        self._accounts.pop(of, None)
 
     def expire(self, now: float) -> None:
         """Forget each `Redis` of which nothing was told for long."""
@@ -136,7 +132,11 @@ def _again(series: _Series, account: _Account, now: float) -> Writing | None:
     return Writing(series.serial, series.times)
 
 
-_Told: TypeAlias = tuple[About, Told, datetime]
+class _Item(NamedTuple):
+    of: Name
+    uid: str
+    told: Told
+    when: datetime
 
 
 class Recorder:
@@ -158,26 +158,26 @@ class Recorder:
         self._clock = clock
         self._ledger = Ledger()
         self._serial = 0
-        self._waiting: queue.Queue[_Told | str | None] = queue.Queue(MOST_WAITING)
+        self._waiting: queue.Queue[_Item | Name | None] = queue.Queue(MOST_WAITING)
         self._thread = threading.Thread(target=self._work, name="events", daemon=True)
         self._thread.start()
 
-    def record(self, about: About, told: Iterable[Told]) -> None:
-        """Have Events written, as far as the limits allow; what there is no room for is dropped."""
+    def record(self, of: Name, uid: str, told: Iterable[Told]) -> None:
+        """Have Events about the `Redis` with this uid written, within the limits; what has no room is dropped."""
         now = datetime.now(UTC)
         for each in told:
-            self._put((about, each, now))
+            self._put(_Item(of, uid, each, now))
 
-    def forget(self, uid: str) -> None:
+    def forget(self, of: Name) -> None:
         """Keep nothing of a `Redis` that is gone."""
-        self._put(uid)
+        self._put(of)
 
     def close(self, seconds: float) -> None:
         """Write what waits, for so long at most, and end."""
         self._put(None)
         self._thread.join(seconds)
 
-    def _put(self, item: _Told | str | None) -> None:
+    def _put(self, item: _Item | Name | None) -> None:
         try:
             self._waiting.put_nowait(item)
         except queue.Full:
@@ -192,36 +192,38 @@ class Recorder:
                 continue
             if item is None:
                 return
-            if isinstance(item, str):
+            if isinstance(item, Name):
                 self._ledger.forget(item)
                 continue
             try:
-                self._tell(*item)
+                self._tell(item)
             except Exception:
                 _log.exception("an Event could not be written")
 
-    def _tell(self, about: About, told: Told, now: datetime) -> None:
+    def _tell(self, item: _Item) -> None:
         if not self._may_write():
             return
         self._serial = max(time.time_ns() // 1000, self._serial + 1)
-        writing = self._ledger.tell(about.uid, told, self._serial, self._clock())
+        writing = self._ledger.tell(item.of, item.uid, item.told, self._serial, self._clock())
         if writing is None:
             return
         kube = self._kube.until(time.monotonic() + PATIENCE)
-        manifest = event(about, told, writing, now, self._instance)
+        regarding = {"apiVersion": API_VERSION, "kind": KIND, **item.of._asdict(), "uid": item.uid}
+        manifest = event(regarding, item.told, writing, item.when, self._instance)
         if writing.times == 1 or not _is_counted(kube, manifest):
             kube.event(manifest)
 
 
-def event(about: About, told: Told, writing: Writing, now: datetime, instance: str) -> Manifest:
-    """Return the Event; from the second time on it has a series."""
-    moment = now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+def event(regarding: dict[str, str], told: Told, writing: Writing, when: datetime, instance: str) -> Manifest:
+    """Return the Event about an object; from the second time on it has a series."""
+    moment = when.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     series = {"series": {"count": writing.times, "lastObservedTime": moment}} if writing.times > 1 else {}
+    name = f"{regarding['name']}.{writing.serial:x}"
     return {
         "apiVersion": EVENT.api_version,
         "kind": EVENT.kind,
-        "metadata": {"name": f"{about.name}.{writing.serial:x}", "namespace": about.namespace},
-        "regarding": {"apiVersion": API_VERSION, "kind": KIND, **about._asdict()},
+        "metadata": {"name": name, "namespace": regarding["namespace"]},
+        "regarding": regarding,
         "type": told.type,
         "reason": told.reason,
         "action": told.action,

@@ -111,6 +111,16 @@ class Kube:
         """How many requests were sent so far, each try counted."""
         return self._session.requests
 
+    @property
+    def answers(self) -> dict[tuple[str, str], int]:
+        """How many answers came, by verb and status code."""
+        return dict(self._session.answers)
+
+    @property
+    def host(self) -> str:
+        """The API server, as host and port."""
+        return self._session.login.host
+
     def get(self, which: Key) -> Manifest | None:
         """Return the object, None when there is none."""
         try:

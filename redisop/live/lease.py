@@ -98,7 +98,7 @@ class Term:
     def end(self) -> None:
         """Let it be over."""
         with self._changed:
-            self._deadline = self._clock()
+            self._deadline = min(self._deadline, self._clock())
             self._changed.notify_all()
 
 
@@ -136,6 +136,11 @@ class Elector:
     def holder(self) -> str:
         """The identity of who had the Lease when it was last seen."""
         return self._sight.record.holder if self._sight.record else ""
+
+    @property
+    def trouble(self) -> str:
+        """Why the last turn came to nothing, in a sentence, empty when all is well."""
+        return str(self.failure or "")
 
     @property
     def term(self) -> Term | None:

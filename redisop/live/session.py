@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ssl
 import threading
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 CONNECT_TIMEOUT: Final = 10.0
 # Kept open at most: a watch for each kind, and some for those who write. More are made, and closed after one request.
 CONNECTIONS: Final = 32
+# client-go's word for a request to which nothing came back.
+NO_ANSWER: Final = "<error>"
 USER_AGENT: Final = f"redisop/{__version__}"
 
 
@@ -66,6 +69,11 @@ class Login:
         """Return the address of `target`; the API may lie below a path of the server."""
         return self._configuration.host + target
 
+    @property
+    def host(self) -> str:
+        """Where the API server is, as host and port."""
+        return str(urllib3.util.parse_url(self._configuration.host).netloc)
+
     def __str__(self) -> str:
         server = urllib3.util.parse_url(self._configuration.host)._replace(auth=None).url
         return f"the API server {server} of the context {self.access.context}"
@@ -85,7 +93,8 @@ class Login:
 class Session:
     """Exchanges of any number of threads with one API server.
 
-    `request_timeout` is in seconds, for each wait; `requests` counts what was sent, every try of it.
+    `request_timeout` is in seconds, for each wait; `requests` counts what was sent, every try of it, and `answers` what
+    came back, by verb and status code, or NO_ANSWER.
     """
 
     def __init__(self, log_in: Callable[[], Access], request_timeout: float) -> None:
@@ -93,6 +102,7 @@ class Session:
         self._request_timeout = request_timeout
         self._lock = threading.Lock()
         self.requests = 0
+        self.answers: Counter[tuple[str, str]] = Counter()
         self.login = Login(log_in())
 
     def renew(self, refused: Login) -> None:
@@ -121,18 +131,27 @@ class Session:
             self.requests += 1
         wait = min(self._request_timeout, left)
         headers = {"Accept": "application/json", "User-Agent": USER_AGENT, **login.authorization()}
-        response = login.pool.urlopen(
-            request.method,
-            login.url(request.target),
-            body=msgspec.json.encode(request.manifest) if request.manifest else None,
-            headers=headers | ({"Content-Type": request.content_type} if request.manifest else {}),
-            timeout=urllib3.Timeout(connect=min(CONNECT_TIMEOUT, wait), read=wait + (seconds or 0.0)),
-            preload_content=seconds is None,
-            retries=False,  # nor redirects
-        )
+        try:
+            response = login.pool.urlopen(
+                request.method,
+                login.url(request.target),
+                body=msgspec.json.encode(request.manifest) if request.manifest else None,
+                headers=headers | ({"Content-Type": request.content_type} if request.manifest else {}),
+                timeout=urllib3.Timeout(connect=min(CONNECT_TIMEOUT, wait), read=wait + (seconds or 0.0)),
+                preload_content=seconds is None,
+                retries=False,  # nor redirects
+            )
+        except HTTPError:
+            self._count(request.verb, NO_ANSWER)
+            raise
+        self._count(request.verb, str(response.status))
         if response.status >= 300:
             raise failure(request, response.status, response.headers, response.data)
         return response
+
+    def _count(self, verb: str, code: str) -> None:
+        with self._lock:
+            self.answers[verb, code] += 1
 
 
 def unanswered(login: Login, request: Request, error: Exception) -> Failure:

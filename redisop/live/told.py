@@ -79,7 +79,7 @@ def events_of_violations(document: Manifest, violations: Sequence[Violation]) ->
 
 def message_of_violations(violations: Iterable[Violation]) -> str:
     """Return all errors among `violations` in one line: the message of the condition too."""
-    return "; ".join(str(violation) for violation in violations if violation.level == "error")
+    return "; ".join(f"{each.path} {each.wrong}: {each.right}" for each in violations if each.level == "error")
 
 
 def reason_of(failure: Failure) -> str:

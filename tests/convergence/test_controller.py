@@ -26,6 +26,9 @@ class Told:
         self.errors: list[tuple[str, Exception]] = []
         self.troubles: list[str] = []
 
+    def waited(self, seconds: float) -> None:
+        """Not asked for here."""
+
     def visited(self, of: Name, visit: Visit, seconds: float) -> None:
         self.visits.append((of.name, visit))
 
@@ -38,6 +41,8 @@ class Told:
 
 class Lead:
     """Is in the lead until it is taken away: Leadership and Term in one."""
+
+    trouble = ""
 
     def __init__(self) -> None:
         self.has = True

@@ -2,7 +2,6 @@
 
 import threading
 import tracemalloc
-import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -11,12 +10,15 @@ from typing import Any
 import pytest
 
 from redisop.failures import Failure, NotFound
-from redisop.live.events import MOST_SERIES, MOST_WAITING, About, Ledger, Recorder, Writing, event, note
+from redisop.live.events import MOST_SERIES, MOST_WAITING, Ledger, Recorder, Writing, event, note
+from redisop.live.store import Name
 from redisop.live.told import Told
 from redisop.manifest import Key, Manifest
 
 HOUR = 3600.0
-ABOUT = About("default", "r", "8b2c1f0e-6f0b-4c51-9d3a-0f6f3a3a7c11")
+OF = Name("default", "r")
+UID = "8b2c1f0e-6f0b-4c51-9d3a-0f6f3a3a7c11"
+REGARDING = {"apiVersion": "example.com/v1", "kind": "Redis", "namespace": "default", "name": "r", "uid": UID}
 FAILED = Told("Warning", "Denied", "Create", "Service/default/r-master: no")
 
 
@@ -51,7 +53,7 @@ def recorder(kube: FakeKube, clock: Callable[[], float] = lambda: 0.0, leads: Ca
 def tell_each(ledger: Ledger, every: float, until: float, begin: float = 0.0) -> list[tuple[float, Writing]]:
     """Tell the same thing again and again; return what is written, and when."""
     moments = [begin + number * every for number in range(int(until / every) + 1)]
-    found = [(now, ledger.tell(ABOUT.uid, FAILED, int(now), now)) for now in moments]
+    found = [(now, ledger.tell(OF, UID, FAILED, int(now), now)) for now in moments]
     return [(now, writing) for now, writing in found if writing is not None]
 
 
@@ -75,15 +77,22 @@ def test_what_goes_on_for_a_day_is_written_before_it_expires_and_no_more_than_th
 
 def test_what_was_told_an_hour_ago_is_told_as_new() -> None:
     ledger = Ledger()
-    assert ledger.tell(ABOUT.uid, FAILED, 1, 0.0) == Writing(1, 1)
-    assert ledger.tell(ABOUT.uid, FAILED, 2, HOUR + 1) == Writing(2, 1)
+    assert ledger.tell(OF, UID, FAILED, 1, 0.0) == Writing(1, 1)
+    assert ledger.tell(OF, UID, FAILED, 2, HOUR + 1) == Writing(2, 1)
+
+
+def test_what_was_told_an_hour_ago_is_told_as_new_though_other_things_were_told_since() -> None:
+    ledger = Ledger()
+    assert ledger.tell(OF, UID, FAILED, 1, 0.0) == Writing(1, 1)
+    assert ledger.tell(OF, UID, FAILED._replace(note="other"), 2, HOUR / 2) == Writing(2, 1)
+    assert ledger.tell(OF, UID, FAILED, 3, HOUR + 1) == Writing(3, 1)
 
 
 def test_another_note_or_another_redis_is_another_event() -> None:
     ledger = Ledger()
-    assert ledger.tell(ABOUT.uid, FAILED, 1, 0.0) == Writing(1, 1)
-    assert ledger.tell(ABOUT.uid, FAILED._replace(note="other"), 2, 0.0) == Writing(2, 1)
-    assert ledger.tell("another", FAILED, 3, 0.0) == Writing(3, 1)
+    assert ledger.tell(OF, UID, FAILED, 1, 0.0) == Writing(1, 1)
+    assert ledger.tell(OF, UID, FAILED._replace(note="other"), 2, 0.0) == Writing(2, 1)
+    assert ledger.tell(Name("default", "another"), UID, FAILED, 3, 0.0) == Writing(3, 1)
 
 
 def test_a_redis_writes_25_at_once_and_then_one_each_five_minutes_whatever_is_told() -> None:
@@ -91,29 +100,29 @@ def test_a_redis_writes_25_at_once_and_then_one_each_five_minutes_whatever_is_to
     moments = [
         now
         for now in range(0, 3600, 5)
-        if ledger.tell(ABOUT.uid, FAILED._replace(note=f"number {now}"), now, float(now)) is not None
+        if ledger.tell(OF, UID, FAILED._replace(note=f"number {now}"), now, float(now)) is not None
     ]
     assert moments[:25] == list(range(0, 125, 5))
     assert len(moments) == 25 + 11
     assert (moments[-1] - moments[25]) / 10 == pytest.approx(300, abs=5)
-    assert ledger.tell("another", FAILED, 1, 3600.0) is not None
+    assert ledger.tell(Name("default", "another"), UID, FAILED, 1, 3600.0) is not None
 
 
 # -- what it costs ----------------------------------------------------------------------------------------------------
 
 
 def test_a_redis_costs_some_hundred_bytes_for_an_hour_and_then_nothing() -> None:
-    ledger, uids = Ledger(), [str(uuid.uuid4()) for _ in range(2000)]
+    ledger, names = Ledger(), [Name("default", f"my-redis-{number}") for number in range(2000)]
     notes = [FAILED._replace(note=f"{number} " + "x" * 1000) for number in range(20)]
     tracemalloc.start()
-    for uid in uids:
-        ledger.tell(uid, notes[0], 1_900_000_000_000_000, 0.0)
-    one = tracemalloc.get_traced_memory()[0] / len(uids)
-    for uid in uids:
+    for of in names:
+        ledger.tell(of, UID, notes[0], 1_900_000_000_000_000, 0.0)
+    one = tracemalloc.get_traced_memory()[0] / len(names)
+    for of in names:
         for each in notes:
-            ledger.tell(uid, each, 1_900_000_000_000_000, 1.0)
-    many = tracemalloc.get_traced_memory()[0] / len(uids)
-    ledger.tell("another", FAILED, 1, HOUR + 2)
+            ledger.tell(of, UID, each, 1_900_000_000_000_000, 1.0)
+    many = tracemalloc.get_traced_memory()[0] / len(names)
+    ledger.tell(Name("default", "another"), UID, FAILED, 1, HOUR + 2)
     tracemalloc.stop()
     print(f"{one:.0f} bytes with one thing told, {many:.0f} with 20")  # noqa: T201
     assert one < 600
@@ -123,17 +132,23 @@ def test_a_redis_costs_some_hundred_bytes_for_an_hour_and_then_nothing() -> None
 
 def test_a_redis_that_is_gone_is_forgotten() -> None:
     ledger = Ledger()
-    ledger.tell(ABOUT.uid, FAILED, 1, 0.0)
-    ledger.forget(ABOUT.uid)
-    ledger.forget(ABOUT.uid)
+    ledger.tell(OF, UID, FAILED, 1, 0.0)
+    ledger.forget(OF)
+    ledger.forget(OF)
     assert len(ledger) == 0
+
+
+def test_a_redis_of_the_same_name_that_was_made_anew_begins_anew() -> None:
+    ledger = Ledger()
+    ledger.tell(OF, UID, FAILED, 1, 0.0)
+    assert ledger.tell(OF, "another-uid", FAILED, 2, 1.0) == Writing(2, 1)
 
 
 def test_nobody_waits_for_an_api_server_that_hangs_and_what_waits_is_bounded() -> None:
     hangs = threading.Event()
     voice = recorder(FakeKube(lambda: hangs.wait(30) and None))
     for number in range(3 * MOST_WAITING):
-        voice.record(ABOUT._replace(uid=str(number)), [FAILED])
+        voice.record(Name("default", str(number)), UID, [FAILED])
     assert voice._waiting.qsize() == MOST_WAITING
     voice.close(0.1)
     hangs.set()
@@ -148,8 +163,8 @@ def test_a_client_that_raises_ends_nothing(caplog: pytest.LogCaptureFixture) -> 
 
     kube = FakeKube(once)
     voice = recorder(kube)
-    voice.record(ABOUT, [FAILED])
-    voice.record(ABOUT, [FAILED._replace(note="later")])
+    voice.record(OF, UID, [FAILED])
+    voice.record(OF, UID, [FAILED._replace(note="later")])
     voice.close(10)
     assert [each["note"] for each in kube.events.values()] == ["later"]
     assert "an Event could not be written" in caplog.text
@@ -161,10 +176,10 @@ def test_a_client_that_raises_ends_nothing(caplog: pytest.LogCaptureFixture) -> 
 def test_an_event_is_about_the_redis_and_names_who_says_it() -> None:
     kube = FakeKube()
     voice = recorder(kube)
-    voice.record(ABOUT, [FAILED])
+    voice.record(OF, UID, [FAILED])
     voice.close(10)
     [written] = kube.events.values()
-    assert written["regarding"] == {"apiVersion": "example.com/v1", "kind": "Redis", **ABOUT._asdict()}
+    assert written["regarding"] == REGARDING
     assert (written["type"], written["reason"], written["action"], written["note"]) == FAILED
     assert (written["reportingController"], written["reportingInstance"]) == ("redisop", "redisop-0")
     assert written["metadata"]["namespace"] == "default"
@@ -178,7 +193,7 @@ def test_a_repetition_is_counted_on_the_event_that_there_is_or_on_a_new_one_once
 
     def tell(times: int) -> None:
         for _ in range(times):
-            voice.record(ABOUT, [FAILED])
+            voice.record(OF, UID, [FAILED])
         while not voice._waiting.empty():
             threading.Event().wait(0.01)
         threading.Event().wait(0.05)
@@ -200,7 +215,7 @@ def test_who_no_longer_leads_writes_nothing() -> None:
     kube, leads = FakeKube(), [True]
     voice = recorder(kube, leads=lambda: leads[0])
     leads[0] = False
-    voice.record(ABOUT, [FAILED])
+    voice.record(OF, UID, [FAILED])
     voice.close(10)
     assert kube.events == {}
 
@@ -225,12 +240,12 @@ def test_a_failure_to_count_leaves_the_event_as_it_was() -> None:
 
     kube, now = Broken(), [0.0]
     voice = recorder(kube, lambda: now.__setitem__(0, now[0] + 61) or now[0])
-    voice.record(ABOUT, [FAILED, FAILED])
+    voice.record(OF, UID, [FAILED, FAILED])
     voice.close(10)
     assert [each.get("series") for each in kube.events.values()] == [None]
 
 
 def test_an_event_of_the_second_time_on_has_a_series() -> None:
     now = datetime(2030, 1, 1, tzinfo=UTC)
-    series = event(ABOUT, FAILED, Writing(1, 2), now, "i")["series"]
+    series = event(REGARDING, FAILED, Writing(1, 2), now, "i")["series"]
     assert series == {"count": 2, "lastObservedTime": "2030-01-01T00:00:00.000000Z"}

@@ -10,6 +10,7 @@ from redisop.failures import Denied, Failure, Forbidden, Unreachable
 from redisop.live.told import Told, events_of, events_of_failure, events_of_violations
 from redisop.manifest import Key, Manifest
 from redisop.reconcile import Outcome, reconcile
+from redisop.status.rejected import rejected
 from tests.world import NOW, UID, ScriptedMembers, World, claim, redis
 
 SERVICE = Key("Service", "default", "r-master")
@@ -158,21 +159,23 @@ def test_what_others_own_is_told_when_it_begins() -> None:
 
 
 def test_a_document_that_is_no_longer_valid_is_told_until_the_status_says_it() -> None:
-    metadata = {"name": "r", "namespace": "default", "uid": UID}
-    document: Manifest = {
-        "apiVersion": "example.com/v1",
-        "kind": "Redis",
-        "metadata": metadata,
-        "spec": {"replicas": 99, "colour": "red"},
-    }
+    metadata = {"name": "r", "namespace": "default", "uid": UID, "generation": 2}
+    spec = {"replicas": 99, "colour": "red"}
+    document: Manifest = {"apiVersion": "example.com/v1", "kind": "Redis", "metadata": metadata, "spec": spec}
     violations = read(document).violations
     [told] = events_of_violations(document, violations)
-    assert (told.type, told.reason, told.action) == ("Warning", "Invalid", "Validate")
+    status = rejected(document, violations, NOW)
+    [condition] = [each for each in status["conditions"] if each["type"] == "SpecAccepted"]
+    assert told == Told("Warning", condition["reason"], "Validate", condition["message"])
     assert "spec.replicas" in told.note
     assert "spec.colour" in told.note
-    condition = {"type": "SpecAccepted", "status": "False", "reason": told.reason, "message": told.note[:1024]}
-    document["status"] = {"conditions": [condition]}
-    assert events_of_violations(document, violations) == []
+    assert events_of_violations(document | {"status": status}, violations) == []
+
+
+def test_a_change_whose_reply_was_lost_is_not_told_as_made_though_nothing_is_pending_then() -> None:
+    first = Instance(pods=2).go(replicas=2)
+    lost = dataclasses.replace(first, failures=(Unreachable(SERVICE, "it broke the connection"),))
+    assert "Service/default/r-headless, Service/default/r-read" in events_of(lost)[0].note
 
 
 def test_no_password_is_told() -> None:
