@@ -4,6 +4,7 @@ import json
 import shlex
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -11,8 +12,12 @@ from redisop import names
 from redisop.install import install
 from redisop.install.options import Options
 from redisop.manifest import Manifest, list_of
+from redisop.reconcile.rights import controller_rules
 from tests.cluster.api_server import ApiServer
 from tests.cluster.kubectl import Kubectl
+from tests.convergence.conftest import make_site
+from tests.convergence.site import Site, until
+from tests.convergence.test_controller import Running, is_ready
 from tests.install.cases import CASES, IMAGE
 
 DRY_RUN = "--dry-run=server"
@@ -147,3 +152,32 @@ def test_in_namespaced_mode_only_the_namespaces_looked_after_are_protected() -> 
         kubectl.wait_for("policies hold", lambda: refused(kubectl, "namespace", "shop", DRY_RUN))
         assert refused(kubectl, "namespace", "other", DRY_RUN) == ""
         assert refused(kubectl, "rd", "r", "-n", "other") == ""
+
+
+# -- rights -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_rights_in_a_namespace_are_enough_for_all_that_the_controller_does(
+    site: Site, api_server: ApiServer, tmp_path: Path
+) -> None:
+    kubectl = api_server.kubectl.in_namespace(site.namespace)
+    manifests = install(Options(IMAGE, namespace=site.namespace, watch_namespaces=(site.namespace,)))
+    kubectl.apply([each for each in manifests if each["kind"] in ("ServiceAccount", "Role", "RoleBinding")])
+    token = kubectl("create", "token", "redisop").strip()
+    running = Running(make_site(api_server, site.namespace, site.proxy, tmp_path, token))
+    running.thread.start()
+    grows = {"storageClassName": "grows", "retention": {"whenDeleted": "Delete"}}
+    for document in (
+        {"replicas": 2, "networkPolicy": {"enabled": True}, "persistence": {"storageClassName": "grows"}},
+        {"replicas": 3, "storage": "2Gi", "deletion": {"protected": True}, "persistence": grows},
+        {"replicas": 1, "pod": {"serviceAccountName": "default"}, "storage": "2Gi", "persistence": grows},
+    ):
+        redis, _ = site.put(**document)
+        until(is_ready(site, generation=redis.metadata.generation))
+    running.stop()
+    asked = api_server.audit.requests(user=f"system:serviceaccount:{site.namespace}:redisop")
+    assert [request for request in asked if request.code == 403] == []
+    used = {(request.resource, request.verb) for request in asked}
+    granted = {(rule["resources"][0], verb) for rule in controller_rules() for verb in rule["verbs"]}
+    print(sorted(granted - used))
+    assert used <= granted
