@@ -14,7 +14,7 @@ COMMANDS: Final = {
     "validate": "Say everything that is wrong with documents, and where.",
     "explain": "Show what redisop chose where a document says nothing, and why.",
     "reconcile": "Make a cluster agree with Redis documents, once, and say how it went.",
-    "run": "Stay, and make a cluster agree with its Redis objects each time that something changes.",
+    "run": "Stay, and make a cluster agree with its Redis objects whenever something changes.",
     "diff": "Show what `redisop reconcile` would change in a cluster, and what that does to the running Redis.",
     "status": "Show how Redis objects in a cluster fare.",
     "secret": "Print a Secret with a fresh password for a Redis.",

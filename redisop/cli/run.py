@@ -63,7 +63,7 @@ def command(
     log_level: Level,
     cluster: Cluster,
 ) -> int:
-    """Stay, and make a cluster agree with its Redis objects, each time that something changes.
+    """Stay, and make a cluster agree with its Redis objects whenever something changes.
 
     It is what `redisop install` lets run in the cluster, and it runs as well from anywhere with a kubeconfig, as long
     as the addresses of the pods can be reached from there. At rest it writes nothing. Every option may be given by an

@@ -17,8 +17,9 @@ from typing import Any, Final, Literal, NamedTuple, TextIO, TypeAlias
 from redisop.api.violation import Violation
 from redisop.failures import Failure
 from redisop.live.store import Name
-from redisop.live.told import INVALID, Told, holds, made, message_of_violations, reason_of, sentence
+from redisop.live.told import INVALID, Told, holds, made, reason_of, sentence
 from redisop.reconcile import Outcome
+from redisop.status.rejected import message_of_violations
 
 Format: TypeAlias = Literal["text", "json"]
 Level: TypeAlias = Literal["error", "warning", "info", "debug"]
@@ -86,10 +87,11 @@ def of_outcome(of: Name, outcome: Outcome, told: Sequence[Told], seconds: float)
     )
 
 
-def of_violations(of: Name, violations: Sequence[Violation], seconds: float) -> Entry:
-    """Return what is said of a `Redis` whose spec is not valid."""
+def of_violations(of: Name, violations: Sequence[Violation], told: Sequence[Told], seconds: float) -> Entry:
+    """Return what is said of a `Redis` whose spec is not valid; when nothing is told it was said before."""
     said = _filled(redis=of.name, namespace=of.namespace, reason=INVALID, seconds=round(seconds, 3))
-    return Entry(logging.WARNING, message_of_violations(violations), said)
+    level = logging.WARNING if told else logging.DEBUG
+    return Entry(level, message_of_violations(violations), said)
 
 
 def of_failure(of: Name, failure: Failure, seconds: float) -> Entry:

@@ -27,6 +27,7 @@ from redisop.manifest import Manifest
 from redisop.plan.actions import Action, Configure, Follow, Hold, Promote
 from redisop.reconcile import Outcome
 from redisop.status.conditions import LONGEST_MESSAGE
+from redisop.status.rejected import message_of_violations
 
 INVALID: Final = "Invalid"
 DONE: Final = {"create": "Created", "update": "Updated", "replace": "Replaced", "delete": "Deleted"}
@@ -75,11 +76,6 @@ def events_of_violations(document: Manifest, violations: Sequence[Violation]) ->
     if known.get("status") == "False" and known.get("message") == said[:LONGEST_MESSAGE]:
         return []
     return [Told("Warning", INVALID, "Validate", said)]
-
-
-def message_of_violations(violations: Iterable[Violation]) -> str:
-    """Return all errors among `violations` in one line: the message of the condition too."""
-    return "; ".join(f"{each.path} {each.wrong}: {each.right}" for each in violations if each.level == "error")
 
 
 def reason_of(failure: Failure) -> str:

@@ -38,7 +38,7 @@ class Speaker:
         if visit.outcome is None:
             told = events_of_violations(visit.redis, visit.violations)
             self._metrics.rejected(of, time.time(), seconds)
-            log.write(log.of_violations(of, visit.violations, seconds))
+            log.write(log.of_violations(of, visit.violations, told, seconds))
         else:
             told = events_of(visit.outcome)
             self._metrics.passed(of, visit.outcome, time.time(), seconds)
@@ -59,7 +59,7 @@ class Speaker:
     def standing(self, trouble: str) -> None:
         """Tell of what keeps all passes from being made."""
         if trouble:
-            _log.error("not everything can be seen: %s", trouble)
+            _log.error(f"not everything can be seen, so nothing is done: {trouble}")
         else:
             _log.info("everything can be seen again")
 

@@ -20,7 +20,7 @@ def rejected(live: Manifest, violations: Iterable[Violation], now: datetime) -> 
     The other conditions keep the generation that they speak of, by which readers see that they are older.
     """
     before = live.get("status") or {}
-    wrong = "; ".join(f"{each.path} {each.wrong}: {each.right}" for each in violations if each.level == "error")
+    wrong = message_of_violations(violations)
     message = f"the spec is not valid, so all stays as it was: {wrong}"
     found = [Finding("SpecAccepted", False, "Invalid", wrong), Finding("Stalled", True, "Invalid", message)]
     generation = live["metadata"]["generation"]
@@ -34,3 +34,8 @@ def rejected(live: Manifest, violations: Iterable[Violation], now: datetime) -> 
         "message": message[:LONGEST_MESSAGE],
         "conditions": sorted(said.values(), key=lambda each: _ORDER.index(each["type"])),
     }
+
+
+def message_of_violations(violations: Iterable[Violation]) -> str:
+    """Return all errors among `violations` in one line."""
+    return "; ".join(f"{each.path} {each.wrong}: {each.right}" for each in violations if each.level == "error")

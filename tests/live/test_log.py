@@ -19,7 +19,7 @@ from redisop.failures import Denied
 from redisop.live import log
 from redisop.live.log import Entry, configure, write
 from redisop.live.store import Name
-from redisop.live.told import events_of
+from redisop.live.told import events_of, events_of_violations
 from redisop.manifest import Key, Manifest
 from redisop.reconcile import Outcome, reconcile
 from tests.world import NOW, ScriptedMembers, World, redis
@@ -149,9 +149,11 @@ def test_a_spec_that_is_not_valid_is_a_warning_with_every_error() -> None:
     metadata = {"name": "r", "namespace": "default"}
     spec = {"replicas": 99, "colour": "red"}
     document: Manifest = {"apiVersion": "example.com/v1", "kind": "Redis", "metadata": metadata, "spec": spec}
-    [line] = lines("text", log.of_violations(OF, read(document).violations, 0.1))
+    violations = read(document).violations
+    [line] = lines("text", log.of_violations(OF, violations, events_of_violations(document, violations), 0.1))
     said = as_logfmt(line)
     assert (said["level"], said["reason"]) == ("warning", "Invalid")
+    assert log.of_violations(OF, violations, [], 0.1).level == logging.DEBUG  # the status says it already
     assert "spec.replicas" in said["msg"]
     assert "spec.colour" in said["msg"]
 
