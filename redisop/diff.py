@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import zip_longest
 from typing import Any, Final, Literal
 
 from pydantic_core import PydanticCustomError
@@ -76,7 +77,7 @@ class Change:
 
     key: Key
     verb: Verb
-    manifest: Manifest | None
+    manifest: Manifest | None = field(repr=False)  # it may be a Secret
     differences: tuple[Difference, ...]
     consequence: Consequence
     reason: str
@@ -102,6 +103,8 @@ ATOMIC_MAPS: Final = {"labelSelector", "namespaceSelector", "nodeSelector", "pod
 AMOUNTS: Final = {"limits", "requests", "sizeLimit"}
 # What makes an object give way to a new one of the same name; its pods stay.
 _RECREATED: Final = {"StatefulSet": {Consequence.REPLACE, Consequence.VOLUME}}
+# What the server keeps as it is when it is asked for no longer, and what it chooses for a new object by itself.
+_KEPT_BY_THE_SERVER: Final[Mapping[tuple[str, Path], str]] = {("Service", ("spec", "ipFamilyPolicy")): "SingleStack"}
 # Never deleted because they are no longer wanted: they hold data.
 KEPT: Final = {"PersistentVolumeClaim", "Secret"}
 
@@ -133,7 +136,11 @@ def differences(desired: Manifest, live: Manifest) -> tuple[Difference, ...]:
     managers = _managers(live)
     mask = desired["kind"] == "Secret"
     unlike = [(*found, _manager(found[0], live, managers)) for found in _unlike(desired, live, ())]
-    unwanted = [(*found, names.FIELD_MANAGER) for found in _unwanted(owned, desired, live, ())]
+    unwanted = [
+        (*found, names.FIELD_MANAGER)
+        for found in _unwanted(owned, desired, live, ())
+        if _KEPT_BY_THE_SERVER.get((desired["kind"], found[0]), MISSING) != found[1]
+    ]
     return tuple(
         Difference(
             path,
@@ -213,7 +220,13 @@ def _compare(desired: Manifest, live: Manifest | None, uid: str | None, correct:
 def _change(which: Key, manifest: Manifest, found: tuple[Difference, ...]) -> Change:
     worst = gravest(one.consequence for one in found)
     verb: Verb = "replace" if worst in _RECREATED.get(which.kind, ()) else "update"
-    return Change(which, verb, manifest, found, worst, _because(found))
+    return Change(which, verb, _as_of_a_new_object(which.kind, manifest, found), found, worst, _because(found))
+
+
+def _as_of_a_new_object(kind: str, manifest: Manifest, found: tuple[Difference, ...]) -> Manifest:
+    """Return `manifest` with the server's own choice where it would keep what is asked for no longer."""
+    chosen = [(one, _KEPT_BY_THE_SERVER.get((kind, one.path))) for one in found if one.desired is MISSING]
+    return _with_live_values(manifest, [replace(one, live=value) for one, value in chosen if value is not None])
 
 
 def _is_left(one: Difference, kind: str) -> bool:
@@ -227,10 +240,27 @@ def _is_left(one: Difference, kind: str) -> bool:
 def _because(found: Sequence[Difference]) -> str:
     first = found[0]
     more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-    return f"{first.field} is {brief(first.live)}, should be {brief(first.desired)}{more}"
+    where, live, desired = _innermost(first.field, first.live, first.desired)
+    return f"{where} is {_brief(live)}, should be {_brief(desired)}{more}"
 
 
-def brief(value: Any) -> str:
+def _innermost(where: str, live: Any, desired: Any) -> tuple[str, Any, Any]:
+    """Return the first place inside where two values part: long ones mostly begin alike."""
+    match live, desired:
+        case dict(), dict():
+            parts = [(f".{name}", live.get(name, MISSING), value) for name, value in desired.items()]
+        case list(), list() if len(live) == len(desired):
+            parts = [(f"[{number}]", *pair) for number, pair in enumerate(zip(live, desired, strict=True))]
+        case str(), str() if "\n" in live + desired:
+            lines = zip_longest(live.splitlines(), desired.splitlines(), fillvalue=MISSING)
+            parts = [(f" line {number}", *pair) for number, pair in enumerate(lines, 1)]
+        case _:
+            return where, live, desired
+    part, one, other = next((part for part in parts if not _same(part[2], part[1], "")), ("", live, desired))
+    return _innermost(f"{where}{part}", one, other) if part else (where, live, desired)
+
+
+def _brief(value: Any) -> str:
     """Return `value` in at most 60 characters of one line."""
     text = repr(value) if value is MISSING else json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 60 else f"{text[:57]}..."
@@ -388,8 +418,9 @@ def _element(elements: list[Any], keys: Mapping[str, Any]) -> Any:
 
 
 def _managers(live: Manifest) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return who owns what. A subresource is another way to the same fields, but for the status, which is not ours."""
     entries = live["metadata"].get("managedFields", [])
-    return [(entry["manager"], entry["fieldsV1"]) for entry in entries if not entry.get("subresource")]
+    return [(entry["manager"], entry["fieldsV1"]) for entry in entries if entry.get("subresource") != "status"]
 
 
 def _manager(path: Path, live: Any, managers: list[tuple[str, Mapping[str, Any]]]) -> str | None:

@@ -21,6 +21,11 @@ class Kind(NamedTuple):
     kind: str
     plural: str
 
+    @property
+    def group(self) -> str:
+        """The API group; the core one has no name."""
+        return self.api_version.rpartition("/")[0]
+
 
 # The kinds that a Redis may own, in an order in which each prefix is safe to have applied alone.
 KINDS: Final = (
@@ -40,6 +45,10 @@ REDIS: Final = Kind("example.com/v1", "Redis", "redises")
 # The kind by which several processes of redisop agree on the one that acts.
 LEASE: Final = Kind("coordination.k8s.io/v1", "Lease", "leases")
 EVENT: Final = Kind("events.k8s.io/v1", "Event", "events")
+REDIS_V1ALPHA1: Final = REDIS._replace(api_version="example.com/v1alpha1")
+
+# Finalizer
+FINALIZER: Final = f"{PREFIX}protected"
 
 # Annotations
 DEFAULTS_REVISION: Final = f"{PREFIX}defaults-revision"

@@ -147,6 +147,18 @@ def test_without_correction_what_others_own_is_left_and_the_rest_is_applied_with
     assert corrected.manifest == child(data={"a": "1", "b": "1"})
 
 
+@pytest.mark.parametrize(("subresource", "manager"), [("scale", "kubectl"), ("status", None)])
+def test_who_scales_owns_the_number_of_pods_and_who_writes_status_owns_no_field(
+    subresource: str, manager: str | None
+) -> None:
+    live = owned(stateful_set(replicas=3), "kubectl", {"f:spec": {"f:replicas": {}}}, "Update")
+    live["metadata"]["managedFields"][-1]["subresource"] = subresource
+    (difference,) = differences(stateful_set(replicas=2), live)
+    assert difference.manager == manager
+    verbs = [one.verb for one in changes(stateful_set(replicas=2), live, correct=False)]
+    assert verbs == (["leave"] if manager else ["update"])
+
+
 @pytest.mark.parametrize(
     ("desired", "live", "owner"),
     [
@@ -201,6 +213,12 @@ def test_values_of_secrets_are_hidden_where_the_difference_is_made() -> None:
     said = repr([(change.differences, change.reason) for change in found])
     assert not any(secret in said for secret in ("b2xk", "bmV3", "Z29uZQ=="))
     assert {one.field for change in found for one in change.differences} == {"data.a", "data.b", "data.c"}
+
+
+def test_what_a_change_sends_is_not_printed_with_it() -> None:
+    (change,) = changes(child("Secret", "r-auth", data={"a": "bmV3"}), None)
+    assert (change.manifest or {})["data"] == {"a": "bmV3"}
+    assert "bmV3" not in repr(change)
 
 
 # -- consequences -----------------------------------------------------------------------------------------------------
@@ -286,6 +304,15 @@ def test_the_class_of_a_load_balancer_comes_with_the_type_only(
     assert [str(one.consequence) for one in found if one.field == "spec.loadBalancerClass"] == [consequence]
 
 
+def test_a_family_policy_that_is_taken_back_becomes_that_of_a_new_service() -> None:
+    wanted = child("Service", "r-read", spec={"type": "ClusterIP"})
+    ours = {"f:spec": {"f:type": {}, "f:ipFamilyPolicy": {}}}
+    live = child("Service", "r-read", spec={"type": "ClusterIP", "ipFamilyPolicy": "PreferDualStack"})
+    (change,) = changes(wanted, owned(live, "redisop", ours))
+    assert change.manifest == child("Service", "r-read", spec={"type": "ClusterIP", "ipFamilyPolicy": "SingleStack"})
+    assert changes(wanted, owned(change.manifest, "redisop", ours)) == ()
+
+
 def test_what_is_refused_holds_up_nothing_else() -> None:
     update, refused = changes(resized("1Gi", replicas=3), resized("2Gi", replicas=2))
     assert update.manifest == resized("2Gi", replicas=3)
@@ -314,6 +341,33 @@ def test_the_gravest_consequence_is_that_of_the_change() -> None:
     (change,) = changes(desired, live)
     assert change.consequence is Consequence.ROLLING
     assert "spec.replicas is 2, should be 3 and 1 more" in change.reason
+
+
+LONG = "".join(f"key-{number} value\n" for number in range(20))
+
+
+@pytest.mark.parametrize(
+    ("live", "desired", "reason"),
+    [
+        (1, 2, "spec.x is 1, should be 2"),
+        ("a", MISSING, 'spec.x is "a", should be (none)'),
+        (LONG, LONG.replace("9 value", "9 other", 1), 'spec.x line 10 is "key-9 value", should be "key-9 other"'),
+        (LONG, LONG + "more\n", 'spec.x line 21 is (none), should be "more"'),
+        ("a\n", "a", r'spec.x is "a\n", should be "a"'),
+        ("one " * 20, MISSING, f'spec.x is "{"one " * 14}..., should be (none)'),
+        (
+            [_template("2Gi")],
+            [_template("1Gi")],
+            'spec.x[0].spec.resources.requests.storage is "2Gi", should be "1Gi"',
+        ),
+        ([1, 2], [1], "spec.x is [1, 2], should be [1]"),
+    ],
+)
+def test_the_reason_of_a_change_is_where_the_two_part(live: Any, desired: Any, reason: str) -> None:
+    spec = {} if desired is MISSING else {"x": desired}
+    there = owned(child("Service", "r-read", spec={"x": live}), "redisop", {"f:spec": {"f:x": {}}})
+    (change,) = changes(child("Service", "r-read", spec=spec), there)
+    assert change.reason == reason
 
 
 def test_every_child_equals_itself() -> None:

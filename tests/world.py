@@ -13,9 +13,9 @@ from redisop.api.v1 import Redis
 from redisop.diff import Change
 from redisop.failures import Failure
 from redisop.manifest import Key, Manifest, key
-from redisop.plan.actions import Action, Configure, Follow, Promote
+from redisop.plan.actions import Configure, Follow, MemberAction, Promote, Recreate
 from redisop.reconcile import Observed
-from redisop.snapshot.vitals import PARKING_HOST, PARKING_PORT, Target, Vitals
+from redisop.snapshot.vitals import PARKING_HOST, PARKING_PORT, Target, Trouble, Vitals
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 UID = "8b2c1f0e-6f0b-4c51-9d3a-0f6f3a3a7c11"
@@ -32,14 +32,16 @@ def redis(name: str = "r", status: Manifest | None = None, metadata: Manifest | 
 class ScriptedMembers:
     """Redis processes that do what they are told; `vitals` says what is known of each by the name of its pod.
 
-    A pod that was not seen before is a new, parked process without data. Those named in `deaf` refuse every command.
+    A pod that was not seen before is a new, parked process without data. Those named in `deaf` refuse every command,
+    those in `silent` do not take a connection.
     """
 
     def __init__(self) -> None:
         self.vitals: dict[str, Vitals] = {}
         self.settings: dict[str, dict[str, str]] = {}
-        self.performed: list[Action] = []
+        self.performed: list[MemberAction] = []
         self.deaf: set[str] = set()
+        self.silent: set[str] = set()
 
     def probe(self, targets: Iterable[Target], password: bytes | None) -> tuple[Vitals, ...]:
         asked = list(targets)
@@ -47,9 +49,10 @@ class ScriptedMembers:
             known = self.vitals.get(each.pod.name)
             if known is None or known.uid != each.uid:
                 self.vitals[each.pod.name] = parked(each)
-        return tuple(self.vitals[each.pod.name] for each in sorted(asked, key=lambda each: each.ordinal))
+        ordered = sorted(asked, key=lambda each: each.ordinal)
+        return tuple(silent(each) if each.pod.name in self.silent else self.vitals[each.pod.name] for each in ordered)
 
-    def perform(self, action: Action) -> str | None:
+    def perform(self, action: MemberAction) -> str | None:
         self.performed.append(action)
         match action:
             case Promote(member=member):
@@ -88,6 +91,20 @@ def parked(where: Target, **facts: object) -> Vitals:
     return Vitals(pod=where.pod.name, ordinal=where.ordinal, uid=where.uid, address=where.address, **{**said, **facts})
 
 
+def silent(where: Target) -> Vitals:
+    """Return what is known of a process that cannot be reached."""
+    sentence = f"{where.pod} ({where.address}:{where.port}) did not accept a connection within 1.0 s"
+    trouble = Trouble.TIMEOUT
+    return Vitals(
+        pod=where.pod.name,
+        ordinal=where.ordinal,
+        uid=where.uid,
+        address=where.address,
+        trouble=trouble,
+        sentence=sentence,
+    )
+
+
 class World:
     """The port Kube over objects in memory; `refuse` maps a Key to the Failure that a write to it comes to."""
 
@@ -100,9 +117,11 @@ class World:
         self.statuses: list[Manifest] = []
         self.finalizers: list[tuple[str, ...]] = []
         self.pod_monitors = True
+        self.unready: set[int] = set()
+        self.recreated: list[str] = []
 
     def observe(self, redis: Redis) -> Observed:
-        pods = tuple(pod(redis.metadata.name, ordinal) for ordinal in range(self.pods))
+        pods = tuple(pod(redis.metadata.name, ordinal, ordinal not in self.unready) for ordinal in range(self.pods))
         return Observed(deepcopy(self.objects), pods, self.claims, self.pod_monitors)
 
     def has(self, change: Change, may_be_new: bool) -> bool:
@@ -118,6 +137,13 @@ class World:
             self.claims = tuple(_grown(claim, change) for claim in self.claims)
         else:
             self.objects[change.key] = deepcopy(change.manifest)
+
+    def recreate(self, action: Recreate) -> str | None:
+        for pod in action.pods:
+            if key(pod) in self.refuse:
+                raise self.refuse[key(pod)]
+            self.recreated.append(pod["metadata"]["name"])
+        return None
 
     def set_finalizers(self, redis: Redis, finalizers: tuple[str, ...]) -> Redis:
         self.finalizers.append(finalizers)

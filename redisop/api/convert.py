@@ -163,7 +163,7 @@ def _v1alpha1_schema(part: str) -> Schema:
 
 
 _TO_V1: Final = _Direction(
-    api_version=v1.API_VERSION,
+    api_version=names.REDIS.api_version,
     source_annotation=names.CONVERTED_V1ALPHA1,
     target_annotation=names.CONVERTED_V1,
     forth=lambda match, fields: match.to_v1(fields),
@@ -173,7 +173,7 @@ _TO_V1: Final = _Direction(
     source_schema=_v1alpha1_schema,
 )
 _TO_V1ALPHA1: Final = _Direction(
-    api_version=v1alpha1.API_VERSION,
+    api_version=names.REDIS_V1ALPHA1.api_version,
     source_annotation=names.CONVERTED_V1,
     target_annotation=names.CONVERTED_V1ALPHA1,
     forth=lambda match, fields: match.to_alpha(fields),

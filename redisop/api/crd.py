@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from pydantic import Field
 
+from redisop import names
 from redisop.api import v1, v1alpha1
 from redisop.api.rules import SCOPES, TRANSITIONS, Rule, Scope, Transition
 from redisop.api.rules.syntax import quoted
@@ -20,9 +21,7 @@ from redisop.api.status import RedisStatus
 from redisop.api.v1 import Part
 from redisop.manifest import Manifest
 
-GROUP: Final = v1.API_VERSION.partition("/")[0]
-PLURAL: Final = "redises"
-NAME: Final = f"{PLURAL}.{GROUP}"
+NAME: Final = f"{names.REDIS.plural}.{names.REDIS.group}"
 
 Column = tuple[str, str, str, int]
 
@@ -74,12 +73,12 @@ def crd(conversion: Manifest | None = None) -> Manifest:
         "kind": "CustomResourceDefinition",
         "metadata": {"name": NAME},
         "spec": {
-            "group": GROUP,
+            "group": names.REDIS.group,
             "scope": "Namespaced",
             "names": {
-                "kind": v1.KIND,
-                "listKind": f"{v1.KIND}List",
-                "plural": PLURAL,
+                "kind": names.REDIS.kind,
+                "listKind": f"{names.REDIS.kind}List",
+                "plural": names.REDIS.plural,
                 "singular": "redis",
                 "shortNames": ["rd"],
             },

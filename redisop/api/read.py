@@ -14,10 +14,8 @@ from pydantic import BaseModel, ValidationError
 
 from redisop import names
 from redisop.api import rules, shape
-from redisop.api.v1 import API_VERSION, KIND, Redis
+from redisop.api.v1 import Redis
 from redisop.api.violation import Violation
-
-V1ALPHA1: Final = "example.com/v1alpha1"
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -35,7 +33,7 @@ def read(document: object, old: Redis | None = None) -> Read:
     foreign = _foreign(document)
     if foreign:
         return Read(None, (foreign,))
-    if document["apiVersion"] == V1ALPHA1:  # type: ignore[index]
+    if document["apiVersion"] == names.REDIS_V1ALPHA1.api_version:  # type: ignore[index]
         return _read_v1alpha1(document, old)
     redis, violations = _shaped(Redis, document)
     return Read(None, violations) if redis is None else _judged(redis, old)
@@ -44,13 +42,14 @@ def read(document: object, old: Redis | None = None) -> Read:
 def _foreign(document: object) -> Violation | None:
     """Return why the document cannot be a `Redis` of a version that is known here."""
     if not isinstance(document, dict):
-        return Violation("", f"{shape.said(document)} is not a Redis document", f"begin with apiVersion: {API_VERSION}")
-    if document.get("kind") != KIND:
+        right = f"begin with apiVersion: {names.REDIS.api_version}"
+        return Violation("", f"{shape.said(document)} is not a Redis document", right)
+    if document.get("kind") != names.REDIS.kind:
         given = f"{shape.said(document['kind'])} is not a Redis" if "kind" in document else "is missing"
-        return Violation("kind", given, f"write kind: {KIND}")
-    if document.get("apiVersion") not in (API_VERSION, V1ALPHA1):
+        return Violation("kind", given, f"write kind: {names.REDIS.kind}")
+    if document.get("apiVersion") not in (names.REDIS.api_version, names.REDIS_V1ALPHA1.api_version):
         given = f"{shape.said(document['apiVersion'])} is not known here" if "apiVersion" in document else "is missing"
-        return Violation("apiVersion", given, f"write apiVersion: {API_VERSION}")
+        return Violation("apiVersion", given, f"write apiVersion: {names.REDIS.api_version}")
     return None
 
 

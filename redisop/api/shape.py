@@ -13,6 +13,7 @@ from typing import Any, Final
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from redisop import names
 from redisop.api import v1
 from redisop.api.schema import PRESERVE, Schema, structural
 from redisop.api.violation import Violation, printable, spell_path
@@ -229,7 +230,8 @@ def _unknown_field(schema: Schema, steps: Steps, path: str) -> Saying:
     if path in RENAMED:
         return "is not a field of this apiVersion", f"use {RENAMED[path]}"
     if _at(structural(v1.Redis), steps):
-        return f"is not a field of this apiVersion, but of {v1.API_VERSION}", f"write apiVersion: {v1.API_VERSION}"
+        other = names.REDIS.api_version
+        return f"is not a field of this apiVersion, but of {other}", f"write apiVersion: {other}"
     siblings = tuple(_at(schema, steps[:-1]).get("properties", ()))
     homes = [home for home in _paths(schema, "") if home.rpartition(".")[2] == name]
     if 0 < len(homes) <= 3:

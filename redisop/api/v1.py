@@ -25,9 +25,6 @@ from redisop.api.scalars import (
     QuantityOrPercent,
 )
 
-API_VERSION: Final = "example.com/v1"
-KIND: Final = "Redis"
-
 Size = Annotated[
     Quantity,
     WithJsonSchema({"x-kubernetes-int-or-string": True, "pattern": QUANTITY_PATTERN, "maxLength": QUANTITY_LENGTH}),

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from redisop.api.meta import Meta
 from redisop.api.scalars import Quantity
 from redisop.api.v1 import Image, Part, Size, Text, ordered
-
-API_VERSION: Final = "example.com/v1alpha1"
 
 
 class RedisSpec(Part):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import click
@@ -47,6 +47,26 @@ def as_text(changes: Iterable[Change], coloured: bool) -> Iterator[str]:
             yield f"      {change.reason}"
         for difference in change.differences:
             yield from _lines(difference)
+
+
+def rendered_again(status: Mapping[str, Any] | None, changes: Iterable[Change]) -> bool:
+    """Tell whether somebody applied rendered manifests over a `Redis` that is managed, as its `status` shows.
+
+    The first time that is adoption. Later it is a mistake: only a rendered StatefulSet restarts pods by itself.
+    """
+    undone = {
+        (difference.live, difference.desired)
+        for change in changes
+        for difference in change.differences
+        if (change.key.kind, difference.field) == ("StatefulSet", "spec.updateStrategy.type")
+    }
+    return bool(status) and ("RollingUpdate", "OnDelete") in undone
+
+
+RENDERED_AGAIN: Final = (
+    "rendered manifests were applied over it, while redisop manages it; apply the Redis alone, and let whoever applies "
+    "the manifests stop"
+)
 
 
 def in_brief(change: Change) -> str:

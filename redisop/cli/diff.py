@@ -85,6 +85,7 @@ class _Comparison:
     compared: list[Compared]
     failures: list[Failure]
     paused: bool
+    rendered_again: bool
     unasked: tuple[str, ...]
 
 
@@ -100,7 +101,8 @@ def _compared(target: Target, kube: Kube, newest: bool, force: bool) -> _Compari
     seen = look(redis, kube, FEWEST_TO_ASK)
     compared, failures = compare(seen.outcome.changes, seen.observed, kube)
     unasked = tuple(member.sentence for member in seen.vitals if not member.answered)
-    return _Comparison([*_of_object(found), *compared], failures, redis.spec.paused, unasked)
+    again = changes.rendered_again(redis.status, seen.outcome.changes)
+    return _Comparison([*_of_object(found), *compared], failures, redis.spec.paused, again, unasked)
 
 
 def _of_object(found: Stored) -> list[Compared]:
@@ -128,6 +130,8 @@ def _say(attempt: _Attempt) -> None:
     where = str(attempt.target.key)
     if attempt.result.paused:
         say("note", "it is paused, so nothing is done until spec.paused is false", where)
+    if attempt.result.rendered_again:
+        say("warning", changes.RENDERED_AGAIN, where)
     for sentence in attempt.result.unasked:
         say("note", sentence)
 

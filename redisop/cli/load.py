@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Any, Final
+from typing import Any
 
+from redisop import names
 from redisop.api.read import read
 from redisop.api.shape import said
-from redisop.api.v1 import API_VERSION, KIND, Redis
+from redisop.api.v1 import Redis
 from redisop.api.violation import Violation, printable
 from redisop.cli.exit_codes import INVALID
 from redisop.cli.output import Level, say
 from redisop.cli.sources import Missing, gather
 from redisop.documents import Document, Problem
 from redisop.manifest import Key
-
-GROUP: Final = API_VERSION.partition("/")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ class Loaded:
     @property
     def key(self) -> Key:
         """What identifies the `Redis`."""
-        return Key(KIND, self.redis.metadata.namespace, self.redis.metadata.name)
+        return Key(names.REDIS.kind, self.redis.metadata.namespace, self.redis.metadata.name)
 
     def identity(self) -> dict[str, Any]:
         """Return what it is and where it stands, as JSON can hold it."""
@@ -135,10 +134,11 @@ def _judge(document: Document, namespace: str | None, load: Load) -> None:
 def _foreign(document: Document) -> Finding | None:
     """Return a note when the document is an object of somebody else's kind."""
     version, kind = document.value.get("apiVersion"), document.value.get("kind")
-    if not (isinstance(version, str) and isinstance(kind, str)) or version.partition("/")[0] == GROUP:
+    if not (isinstance(version, str) and isinstance(kind, str)) or version.partition("/")[0] == names.REDIS.group:
         return None
     wrong = f"{printable(kind)} of {printable(version)} is passed over"
-    return Finding("note", document.source, document.line, "", wrong, f"redisop takes {KIND} of {API_VERSION}")
+    right = f"redisop takes {names.REDIS.kind} of {names.REDIS.api_version}"
+    return Finding("note", document.source, document.line, "", wrong, right)
 
 
 def _in_namespace(value: dict[str, Any], namespace: str | None) -> dict[str, Any]:
@@ -189,5 +189,6 @@ def _refuse_twins(load: Load) -> None:
 def _refuse_nothing(paths: Iterable[str], load: Load) -> None:
     """Make an error of nothing but foreign objects: pruning would delete what a mistyped apiVersion hides."""
     if not load.loaded and not load.exit_code:
-        wrong = f"no {KIND} document in {', '.join(paths)}"
-        load.findings.append(Finding("error", "redisop", None, "", wrong, f"begin one with apiVersion: {API_VERSION}"))
+        wrong = f"no {names.REDIS.kind} document in {', '.join(paths)}"
+        right = f"begin one with apiVersion: {names.REDIS.api_version}"
+        load.findings.append(Finding("error", "redisop", None, "", wrong, right))

@@ -10,20 +10,24 @@ from typing import Any, Final, TypeAlias
 
 import click
 
+from redisop import names
 from redisop.cli import changes
 from redisop.cli.cluster_options import Cluster, Selection, cluster_options, duration_option, selection_options
 from redisop.cli.errors import Attempt, as_data, attempt_each, code_of, complain
+from redisop.cli.events import about, last_events
 from redisop.cli.exit_codes import CLUSTER, DONE, INVALID, OWNED_BY_OTHERS, PENDING, gravest
 from redisop.cli.options import format_option
 from redisop.cli.output import Level, is_coloured, put, say
 from redisop.cli.progress import Progress, progress
 from redisop.cli.targets import Target, being_deleted, find, stored
 from redisop.diff import Change, Consequence
+from redisop.failures import Failure
 from redisop.live.kube import Kube
 from redisop.live.once import Options, once
-from redisop.manifest import to_json
+from redisop.manifest import Manifest, to_json
 from redisop.plan.actions import Action, Hold
 from redisop.reconcile import Outcome
+from redisop.snapshot.health import health
 
 _MADE: Final = {"create": "created", "update": "updated", "replace": "replaced", "delete": "deleted"}
 
@@ -92,7 +96,7 @@ def command(
 class _Run:
     """What was done for one `Redis`: to the object itself (`document`), to its members, and how the last pass went.
 
-    `seconds` is how long that took.
+    `seconds` is how long that took, `events` what the cluster says of pods that do not come.
     """
 
     options: Options
@@ -100,6 +104,7 @@ class _Run:
     document: Change | None
     actions: list[Action]
     outcome: Outcome
+    events: tuple[Manifest, ...]
 
 
 _Attempt: TypeAlias = Attempt[Target, _Run]
@@ -116,7 +121,9 @@ def _run(target: Target, kube: Kube, options: Options, force: bool, shown: Progr
             return
         for change in _made(outcome):
             shown.happened(target.key, f"{_MADE[change.verb]} {change.key}{changes.in_brief(change)}")
-        if outcome.action and not outcome.refusals:
+        # While one member does not answer the others are told the same again.
+        again = bool(actions) and str(actions[-1]) == str(outcome.action)
+        if outcome.action and not outcome.refusals and not again:
             actions.append(outcome.action)
             shown.happened(target.key, f"{outcome.action} ({outcome.action.reason})")
         if not outcome.settled:
@@ -130,9 +137,42 @@ def _run(target: Target, kube: Kube, options: Options, force: bool, shown: Progr
         wait = options.wait and not found.redis.metadata.deletionTimestamp
         left = Options(options.dry_run, wait, max(end - time.monotonic(), 0.0))
         outcome = once(found.redis, found.created, kube, left, heard)
-        return _Run(options, time.monotonic() - begun, found.change, actions, outcome)
+        events = _events(target, outcome, kube.until(end)) if left.wait and not options.dry_run else ()
+        return _Run(options, time.monotonic() - begun, found.change, actions, outcome, events)
     finally:
         shown.ended(target.key)
+
+
+def _events(target: Target, outcome: Outcome, kube: Kube) -> tuple[Manifest, ...]:
+    """Return why what is waited for does not come, where only an Event says it; nothing if that is hidden from us."""
+    waits_for = next(each["reason"] for each in outcome.status["conditions"] if each["type"] == "Ready")
+    if outcome.failures or waits_for not in _MUTE:
+        return ()
+    try:
+        is_about = _MUTE[waits_for](target, kube)
+        found = last_events(
+            kube, target.key.namespace, lambda event: event.get("type") == "Warning" and is_about(event)
+        )
+    except Failure:
+        return ()
+    return found[-1:]
+
+
+def _of_the_stateful_set(target: Target, kube: Kube) -> Callable[[Manifest], bool]:
+    return lambda event: about(event) == f"StatefulSet/{target.key.name}"
+
+
+def _of_a_starting_pod(target: Target, kube: Kube) -> Callable[[Manifest], bool]:
+    pods = kube.list(names.POD, target.key.namespace, names.selector(target.key.name))
+    uids = {pod["metadata"]["uid"] for pod in pods if health(pod).reason == "ContainerCreating"}
+    return lambda event: event["regarding"].get("uid") in uids
+
+
+# Missing pods, and volumes that cannot be mounted: no status says why.
+_MUTE: Final[dict[str, Callable[[Target, Kube], Callable[[Manifest], bool]]]] = {
+    "Scaling": _of_the_stateful_set,
+    "ContainerCreating": _of_a_starting_pod,
+}
 
 
 # -- what it comes to -------------------------------------------------------------------------------------------------
@@ -215,6 +255,8 @@ def _say(attempt: _Attempt) -> None:
         complain(failure)
     for refusal in run.outcome.refusals:
         say("warning", refusal, where)
+    if changes.rendered_again(run.outcome.redis.status, run.outcome.changes):
+        say("warning", changes.RENDERED_AGAIN, where)
     for hold in _holds(run.outcome):
         say("warning", f"{hold.reason}: {hold.message}", where)
     for level, condition in _worth_knowing(run):
@@ -226,6 +268,8 @@ def _say(attempt: _Attempt) -> None:
         say("error", f"{change.key}: {change.reason}; {owners} set it, and drift is Report", where)
     if _is_being_deleted(run):
         complain(being_deleted(attempt.target.key))
+    for event in run.events:
+        say("note", f"{event.get('reason')}: {event.get('note')}", where)
     if _is_not_ready(run):
         say("error", f"not Ready after {run.seconds:.0f} s: {_message(run.outcome)}", where)
 

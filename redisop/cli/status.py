@@ -16,16 +16,15 @@ from redisop.cli import changes
 from redisop.cli.cluster_options import Cluster, Selection, cluster_options, selection_options
 from redisop.cli.comparison import Look, look
 from redisop.cli.errors import Attempt, attempt_each, code_of, complain
+from redisop.cli.events import about, last_events, last_seen
 from redisop.cli.exit_codes import gravest
 from redisop.cli.options import format_option
 from redisop.cli.output import is_coloured, put, say
 from redisop.cli.targets import Target, find, stored
 from redisop.failures import Failure, NotFound
-from redisop.live.kube import EVENT, Kube
+from redisop.live.kube import Kube
 from redisop.manifest import Manifest, to_json, to_yaml
 from redisop.snapshot.vitals import Vitals
-
-MOST_EVENTS: Final = 10
 
 
 @click.command()
@@ -98,15 +97,7 @@ def _events(live: Manifest, seen: Look | None, kube: Kube) -> tuple[Manifest, ..
     """Return the last events about the object, its children, its pods and its claims, oldest first."""
     objects = [live, *([*seen.observed.live.values(), *seen.observed.pods, *seen.observed.claims] if seen else [])]
     uids = {manifest["metadata"]["uid"] for manifest in objects}
-    found = kube.list(EVENT, live["metadata"]["namespace"])
-    own = [event for event in found if event.get("regarding", {}).get("uid") in uids]
-    return tuple(sorted(own, key=_last_seen)[-MOST_EVENTS:])
-
-
-def _last_seen(event: Manifest) -> str:
-    series = event.get("series") or {}
-    times = (series.get("lastObservedTime"), event.get("deprecatedLastTimestamp"), event.get("eventTime"))
-    return str(next((time for time in times if time), event["metadata"]["creationTimestamp"]))
+    return last_events(kube, live["metadata"]["namespace"], lambda event: event.get("regarding", {}).get("uid") in uids)
 
 
 def _say(attempt: _Attempt) -> None:
@@ -248,14 +239,10 @@ def _pending(view: _View) -> Iterable[str]:
 
 def _last_events(view: _View) -> Iterable[str]:
     rows = [
-        [_age(_last_seen(event)), event.get("type", ""), event.get("reason", ""), _about(event), event.get("note", "")]
+        [_age(last_seen(event)), event.get("type", ""), event.get("reason", ""), about(event), event.get("note", "")]
         for event in view.events
     ]
     return _aligned([["AGE", "TYPE", "REASON", "OBJECT", "NOTE"], *rows], "  ") if rows else ()
-
-
-def _about(event: Manifest) -> str:
-    return f"{event['regarding'].get('kind')}/{event['regarding'].get('name')}"
 
 
 _SECTIONS: Final[tuple[tuple[str, Callable[[_View], Iterable[str]]], ...]] = (
@@ -287,7 +274,7 @@ def _as_data(view: _View) -> dict[str, Any]:
         "changes": [changes.as_data(change) for change in view.look.outcome.changes],
         "unasked": [member.sentence for member in view.look.vitals if not member.answered],
         "events": [
-            {"time": _last_seen(event), "object": _about(event)}
+            {"time": last_seen(event), "object": about(event)}
             | {field: event[field] for field in ("type", "reason", "note") if field in event}
             for event in view.events
         ],

@@ -10,7 +10,7 @@ import click
 from redisop import names
 from redisop.api.read import read
 from redisop.api.rules import TRANSITIONS
-from redisop.api.v1 import API_VERSION, KIND, Redis
+from redisop.api.v1 import Redis
 from redisop.api.violation import Violation
 from redisop.cli.cluster_options import Cluster, Selection
 from redisop.cli.errors import Unusable, code_of, complain
@@ -87,7 +87,7 @@ def find(selection: Selection, cluster: Cluster) -> Targets:
 def _in_cluster(selection: Selection, kube: Kube) -> tuple[Target, ...]:
     namespace = None if selection.everywhere else selection.namespace or kube.namespace
     if selection.names:
-        return tuple(Target(Key(KIND, namespace, name)) for name in dict.fromkeys(selection.names))
+        return tuple(Target(Key(names.REDIS.kind, namespace, name)) for name in dict.fromkeys(selection.names))
     try:
         found = kube.list(names.REDIS, namespace, selection.selector)
     except Invalid as failure:  # which only the selector can make it
@@ -137,7 +137,7 @@ def as_sent(redis: Redis) -> Manifest:
         if value := getattr(meta, field):
             metadata[field] = list(value) if isinstance(value, tuple) else dict(value)
     spec: dict[str, Any] = redis.spec.model_dump(mode="json", exclude_unset=True, exclude_none=True, by_alias=True)
-    return {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec}
+    return {"apiVersion": names.REDIS.api_version, "kind": names.REDIS.kind, "metadata": metadata, "spec": spec}
 
 
 def _change(manifest: Manifest, live: Manifest | None) -> Change | None:

@@ -15,15 +15,18 @@ from typing import Any, Final, TypeAlias
 
 from redisop import names
 from redisop.api.derived import resolved_mode
-from redisop.api.v1 import API_VERSION, KIND, Redis
+from redisop.api.v1 import Redis
 from redisop.diff import MISSING, Change, Difference, differences
 from redisop.failures import AlreadyExists, Expired, Failure, Stale, UnknownKind, Unreachable
-from redisop.live.kube import Kube
+from redisop.live.kube import Kube, Watch
 from redisop.manifest import Key, Manifest, key
+from redisop.plan.actions import Recreate
 from redisop.reconcile import Observed
+from redisop.snapshot.health import growth
 
 GONE_POLL: Final = 0.2
-# A watch cannot be left while nothing happens; this long it may outlive the run that it was for.
+# So long a controller takes at most, as a rule, to see what was written.
+CONTROLLER_POLL: Final = 0.5
 WATCH_SECONDS: Final = 30
 # A version that no object has: applied with it, an object can be created and nothing be changed.
 NEVER: Final = "1"
@@ -72,6 +75,7 @@ class Children:
         self._as_wanted: dict[Key, tuple[str, Manifest]] = {}
         self._moved: set[Key] = set()
         self._closed = False
+        self._watch: Watch | None = None
         self._told: tuple[Redis, Mapping[str, Any]] | None = None
         self._events: queue.SimpleQueue[_Event] | None = None
         if known is not None:
@@ -123,11 +127,26 @@ class Children:
                 raise
             self._pod_monitors = False
 
+    def recreate(self, action: Recreate) -> str | None:
+        """Delete pods, each in the version that was seen; return a sentence about those that have changed meanwhile.
+
+        The watch tells what became of either.
+        """
+        changed = []
+        for pod in action.pods:
+            metadata = pod["metadata"]
+            try:
+                self._kube.delete(key(pod), metadata["uid"], metadata["resourceVersion"])
+            except Stale:
+                changed.append(str(key(pod)))
+            self._pods.pop(metadata["name"], None)
+        return f"{', '.join(changed)} changed while it was looked at" if changed else None
+
     def set_finalizers(self, redis: Redis, finalizers: tuple[str, ...]) -> Redis:
         """Give the `Redis`, in the version that was read, these finalizers; raises Failure."""
         meta = redis.metadata
         changed = {"metadata": {"finalizers": list(finalizers), "resourceVersion": meta.resourceVersion}}
-        patched = self._kube.patch(Key(KIND, meta.namespace, meta.name), changed)
+        patched = self._kube.patch(Key(names.REDIS.kind, meta.namespace, meta.name), changed)
         self._keep(patched)
         manifest = patched["metadata"]
         now = {
@@ -150,8 +169,8 @@ class Children:
         if status == redis.status or going:
             return
         metadata = {"name": redis.metadata.name, "namespace": redis.metadata.namespace}
-        told = {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "status": dict(status)}
-        self._keep(self._kube.apply_status(told))
+        identity = {"apiVersion": names.REDIS.api_version, "kind": names.REDIS.kind, "metadata": metadata}
+        self._keep(self._kube.apply_status({**identity, "status": dict(status)}))
 
     def fresh_password(self) -> str:
         """Return 32 URL-safe characters that nobody has used."""
@@ -162,13 +181,24 @@ class Children:
         if self._events is None:
             self._events = queue.SimpleQueue()
             arguments = (redis, self._events, self._pods_version)
-            threading.Thread(target=self._follow, args=arguments, daemon=True).start()
+            name = f"watch {redis.metadata.name}"
+            threading.Thread(target=self._follow, args=arguments, daemon=True, name=name).start()
+        unseen = self._unseen_by_its_controller()
         try:
-            self._take(self._events.get(timeout=seconds))
+            self._take(self._events.get(timeout=min(seconds, CONTROLLER_POLL) if unseen else seconds))
             while True:  # what happened at the same time is seen in one go
                 self._take(self._events.get_nowait())
         except queue.Empty:
             self._look_for_the_secret(redis)
+            if self.growing:
+                self._claims = tuple(self._kube.list(names.CLAIM, *_children_of(redis)))
+        if unseen:
+            self._look_again(unseen)
+
+    @property
+    def growing(self) -> bool:
+        """Tell whether a volume is on its way to another size, of which no watch tells."""
+        return any(growth(claim) for claim in self._claims or ())
 
     def complete(self, redis: Redis) -> bool:
         """Ask for what controllers made of this run's writes; tell whether there is anything to ask for.
@@ -184,8 +214,10 @@ class Children:
         return True
 
     def close(self) -> None:
-        """Let the watch end."""
+        """End the watch."""
         self._closed = True
+        if self._watch:
+            self._watch.end()
 
     # -- looking --------------------------------------------------------------------------------------------------
 
@@ -233,6 +265,14 @@ class Children:
         if redis.spec.auth.enabled and _secret(redis) not in self._known():
             self._look_again(_secret(redis))
 
+    def _unseen_by_its_controller(self) -> Key | None:
+        """Return the StatefulSet if it was changed and its controller does not say yet which pods are of the newest."""
+        for which in self._moved & self._known().keys():
+            live = self._known()[which]
+            if live.get("status", {}).get("observedGeneration", 0) < live["metadata"].get("generation", 0):
+                return which
+        return None
+
     # -- writing --------------------------------------------------------------------------------------------------
 
     def _create(self, change: Change) -> None:
@@ -242,7 +282,7 @@ class Children:
             self._remember(self._kube.create(change.manifest))
             return
         self._apply(change, {"resourceVersion": NEVER})
-        if change.key.kind == "StatefulSet" and not self._created:
+        if change.key.kind == "StatefulSet" and change.verb == "create" and not self._created:
             self._claims = None
 
     def _update(self, change: Change) -> None:
@@ -303,7 +343,8 @@ class Children:
         """Pass on what happens to the pods after `version`; without one, begin with those that exist."""
         while not self._closed:
             try:
-                for event in self._kube.watch(names.POD, *_children_of(redis), version, WATCH_SECONDS):
+                watch = self._watch = self._kube.watch(names.POD, *_children_of(redis), version, WATCH_SECONDS)
+                for event in watch if not self._closed else ():
                     version = event.manifest["metadata"].get("resourceVersion", version)
                     if event.type != "BOOKMARK":
                         events.put((event.type, [event.manifest]))

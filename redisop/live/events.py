@@ -19,7 +19,6 @@ from typing import Final, NamedTuple
 import msgspec
 
 from redisop import names
-from redisop.api.v1 import API_VERSION, KIND
 from redisop.failures import Failure, NotFound
 from redisop.live.kube import EVENT, Kube
 from redisop.live.store import Name
@@ -208,7 +207,12 @@ class Recorder:
         if writing is None:
             return
         kube = self._kube.until(time.monotonic() + PATIENCE)
-        regarding = {"apiVersion": API_VERSION, "kind": KIND, **item.of._asdict(), "uid": item.uid}
+        regarding = {
+            "apiVersion": names.REDIS.api_version,
+            "kind": names.REDIS.kind,
+            **item.of._asdict(),
+            "uid": item.uid,
+        }
         manifest = event(regarding, item.told, writing, item.when, self._instance)
         if writing.times == 1 or not _is_counted(kube, manifest):
             kube.event(manifest)

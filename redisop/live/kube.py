@@ -6,6 +6,7 @@ Raw JSON both ways: the typed models of the `kubernetes` package take 5 to 36 ti
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import math
 import time
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
-from typing import Final, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeVar
 
 import msgspec
 from urllib3.exceptions import HTTPError
@@ -36,6 +37,9 @@ from redisop.live.request import APPLY, JSON, MERGE, Request, Verb
 from redisop.live.retry import TRIES, Clock, Patience
 from redisop.live.session import Answer, Login, Session, unanswered
 from redisop.manifest import Key, Manifest, key
+
+if TYPE_CHECKING:
+    from urllib3.response import BaseHTTPResponse
 
 PAGE: Final = 500
 EVENT: Final = names.EVENT
@@ -206,11 +210,12 @@ class Kube:
         selector: Selector,
         resource_version: str,
         seconds: int,
-    ) -> Iterator[WatchEvent]:
-        """Yield what happens after `resource_version`, bookmarks included, until the server ends it after `seconds`.
+    ) -> Watch:
+        """Return what happens after `resource_version`, bookmarks included, until the server ends it after `seconds`.
 
-        Go on from the last resourceVersion seen. Raises Expired when the server no longer remembers it (list again),
-        and Unreachable when the connection breaks or when the server does not end a silent watch in time.
+        It is asked for with the first event. Go on from the last resourceVersion seen. Raises Expired when the server
+        no longer remembers it (list again), and Unreachable when the connection breaks or when the server does not end
+        a silent watch in time.
         """
         query = {
             "watch": "true",
@@ -219,17 +224,11 @@ class Kube:
             "timeoutSeconds": str(seconds),
         }
         request = _collection("watch", kind, namespace, selector, query)
-        response = self._insist(request, lambda login, left: self._session.stream(login, request, left, seconds))
-        try:
-            for line in lines(iter(partial(response.read1, PIECE), b"")):
-                event = msgspec.json.decode(line)
-                if event["type"] == "ERROR":
-                    raise answers.meaning(request, msgspec.convert(event["object"], answers.Status))
-                yield WatchEvent(event["type"], event["object"])
-        except (HTTPError, msgspec.DecodeError) as error:
-            raise unanswered(self._session.login, request, error) from error
-        finally:
-            response.close()
+        return Watch(
+            request,
+            partial(self._insist, request, lambda login, left: self._session.stream(login, request, left, seconds)),
+            lambda error: unanswered(self._session.login, request, error),
+        )
 
     def event(self, manifest: Manifest) -> None:
         """Create an Event of events.k8s.io/v1, in one try. Raises nothing: no work depends on it."""
@@ -265,6 +264,57 @@ class Kube:
             except AlreadyExists:  # to an apply: somebody created it in between, and now there is something to patch
                 if request.verb != "patch" or not patience.wait():
                     raise
+
+
+class Watch(Iterator[WatchEvent]):
+    """The events of one watch, for the thread that iterates; any thread may end it."""
+
+    def __init__(
+        self, request: Request, begin: Callable[[], BaseHTTPResponse], failed: Callable[[Exception], Failure]
+    ) -> None:
+        self._progress = _Progress()
+        # It knows nothing of this object: who drops a watch closes its connection at once.
+        self._events = _events(self._progress, request, begin, failed)
+
+    def __next__(self) -> WatchEvent:
+        return next(self._events)
+
+    def end(self) -> None:
+        """Let no more events come, and whoever waits for one go."""
+        self._progress.ended = True
+        if self._progress.response:
+            with contextlib.suppress(OSError, RuntimeError, ValueError):  # it ended by itself
+                self._progress.response.shutdown()
+
+
+@dataclass
+class _Progress:
+    """How far a watch is: the response once there is one, and whether it was ended by hand."""
+
+    response: BaseHTTPResponse | None = None
+    ended: bool = False
+
+
+def _events(
+    progress: _Progress,
+    request: Request,
+    begin: Callable[[], BaseHTTPResponse],
+    failed: Callable[[Exception], Failure],
+) -> Iterator[WatchEvent]:
+    if progress.ended:
+        return
+    response = progress.response = begin()
+    try:
+        for line in lines(iter(partial(response.read1, PIECE), b"") if not progress.ended else ()):
+            event = msgspec.json.decode(line)
+            if event["type"] == "ERROR":
+                raise answers.meaning(request, msgspec.convert(event["object"], answers.Status))
+            yield WatchEvent(event["type"], event["object"])
+    except (HTTPError, msgspec.DecodeError) as error:
+        if not progress.ended:
+            raise failed(error) from error
+    finally:
+        response.close()
 
 
 def lines(pieces: Iterable[bytes]) -> Iterator[bytes]:

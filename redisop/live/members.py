@@ -7,7 +7,7 @@ what it said before. It decides nothing. Different threads may ask different pod
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import fields, replace
 from typing import Final
 
@@ -21,6 +21,8 @@ from redisop.snapshot.vitals import Identity, Info, Target, Trouble, Vitals
 PATIENCE: Final = 1.0
 PROBE_DEADLINE: Final = 2.0
 COMMAND_DEADLINE: Final = 2.0
+# So long a pod may be away, be it because its node is.
+FORGOTTEN_AFTER: Final = 3600.0
 
 _INFO: Final = ("INFO",)
 
@@ -29,14 +31,18 @@ class Members:
     """The port through which a pass reaches the Redis processes."""
 
     def __init__(self) -> None:
-        self._members: dict[Key, _Member] = {}
+        self._members: dict[tuple[str | None, str], dict[Key, _Member]] = {}
 
     def probe(
         self, targets: Iterable[Target], password: bytes | None, deadline: float = PROBE_DEADLINE
     ) -> tuple[Vitals, ...]:
-        """Return what each target says, by ordinal. All are asked at once; it takes `deadline` seconds at most."""
+        """Return what each target says, by ordinal. All are asked at once; it takes `deadline` seconds at most.
+
+        `targets` are all members that a `Redis` has now: connections to others of it are closed.
+        """
         end = time.monotonic() + deadline
         asked = [(self._member(target), target) for target in targets]
+        self._leave_others([target.pod for _, target in asked])
         exchanges = [
             Exchange(target, password, member.connection, _INFO, end=end, patience=PATIENCE) for member, target in asked
         ]
@@ -64,23 +70,40 @@ class Members:
 
     def close(self) -> None:
         """Close all connections and forget everything."""
-        for member in self._members.values():
-            member.drop()
+        for members in self._members.values():
+            for member in members.values():
+                member.drop()
         self._members.clear()
 
     def _member(self, target: Target) -> _Member:
-        return self._members.setdefault(target.pod, _Member())
+        return self._members.setdefault(_redis(target.pod), {}).setdefault(target.pod, _Member())
+
+    def _leave_others(self, pods: Collection[Key]) -> None:
+        """Close the connections to pods that are gone, and forget those that do not come back.
+
+        Not at once: a pod that is made anew is away for a while, and what it said last counts just then.
+        """
+        now = time.monotonic()
+        for members in [self._members[redis] for redis in {_redis(pod) for pod in pods}]:
+            for pod, member in list(members.items()):
+                if pod in pods:
+                    member.asked = now
+                    continue
+                member.drop()
+                if now - member.asked > FORGOTTEN_AFTER:
+                    del members[pod]
 
 
 class _Member:
     """What is kept of one pod name between two looks."""
 
-    __slots__ = ("answered", "connection", "password", "silent_probes", "silent_since", "uid")
+    __slots__ = ("answered", "asked", "connection", "password", "silent_probes", "silent_since", "uid")
 
     def __init__(self) -> None:
         self.connection: Connection | None = None
         self.password: bytes | None = None
         self.uid = ""
+        self.asked = time.monotonic()
         self.answered: Vitals | None = None
         self.silent_since: float | None = None
         self.silent_probes = 0
@@ -136,6 +159,11 @@ class _Member:
         if self.connection:
             self.connection.socket.close()
             self.connection = None
+
+
+def _redis(pod: Key) -> tuple[str | None, str]:
+    """Return namespace and name of the `Redis` that `pod` is a member of."""
+    return pod.namespace, pod.name.rpartition("-")[0]
 
 
 def _info(exchange: Exchange) -> Info | Refusal:

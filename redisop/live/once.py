@@ -19,8 +19,9 @@ from redisop.plan.actions import Hold
 from redisop.reconcile import Members as MembersPort
 from redisop.reconcile import Outcome, reconcile
 
-# While roles are unsettled members are asked often; once all is done but for readiness, a pod tells when it is Ready.
-SOON, PATIENT = 0.5, 5.0
+# While roles are unsettled members are asked often, and claims while volumes grow; once all is done but for readiness,
+# a pod tells when it is Ready.
+SOON, WATCHFUL, PATIENT = 0.5, 1.0, 5.0
 # Longer than the boot script waits after an operator's connection was last used: it acts where a pass may not.
 LEFT_ALONE: Final = 15.0
 # Waiting ends so long, or a tenth of all, before the time is over: what was seen must still be written down.
@@ -69,22 +70,28 @@ def passes(
 def _until_done(
     redis: Redis, children: Children, run: _Run, options: Options, end: float, leave: Callable[[], None]
 ) -> Outcome:
-    outcome = run.go(redis)
     patience = end - min(LAST_WORDS, options.seconds / 10)
+    outcome = _waited(run.go(redis), children, run, patience, leave)
+    if not (options.dry_run or outcome.failures) and children.complete(redis):
+        outcome = _waited(run.go(outcome.redis), children, run, patience, leave)
+    outcome = replace(outcome, changes=tuple(run.changes))
+    return outcome if options.dry_run else _told(outcome, children)
+
+
+def _waited(outcome: Outcome, children: Children, run: _Run, patience: float, leave: Callable[[], None]) -> Outcome:
+    """Make passes after the one that led to `outcome` until there is nothing left to do, or it is `patience`."""
     while not run.is_over(outcome):
         left = patience - time.monotonic()
         if left <= 0:
             break
         if isinstance(outcome.step, Hold):
             leave()
-            children.wait(redis, min(LEFT_ALONE, left))
+            children.wait(outcome.redis, min(LEFT_ALONE, left))
         else:
-            children.wait(redis, min(SOON if outcome.step else PATIENT, left))
+            pause = SOON if outcome.step else WATCHFUL if children.growing else PATIENT
+            children.wait(outcome.redis, min(pause, left))
         outcome = run.go(outcome.redis)
-    if not (options.dry_run or outcome.failures) and children.complete(redis):
-        outcome = run.go(outcome.redis)
-    outcome = replace(outcome, changes=tuple(run.changes))
-    return outcome if options.dry_run else _told(outcome, children)
+    return outcome
 
 
 def _told(outcome: Outcome, children: Children) -> Outcome:

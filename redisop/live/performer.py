@@ -10,7 +10,7 @@ from redisop import names
 from redisop.api.config_keys import takes_words
 from redisop.live.exchange import Command
 from redisop.live.members import Members
-from redisop.plan.actions import Action, Configure, Follow, Promote
+from redisop.plan.actions import Configure, Follow, MemberAction, Promote
 from redisop.snapshot.reply import Refusal, Reply
 from redisop.snapshot.vitals import Target, Vitals
 
@@ -30,7 +30,7 @@ class Performer:
         """Ask all of them at once."""
         return self._members.probe(targets, password)
 
-    def perform(self, action: Action) -> str | None:
+    def perform(self, action: MemberAction) -> str | None:
         """Carry out one action on all its members; return None, or a sentence for each that refused."""
         match action:
             case Promote(member=member):

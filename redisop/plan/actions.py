@@ -1,9 +1,10 @@
-"""What can be done to Redis processes, one step at a time, and what cannot be done safely now."""
+"""What can be done to Redis processes and their pods, one step at a time, and what cannot be done safely now."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from redisop.manifest import Manifest
 from redisop.snapshot.vitals import Vitals
 
 
@@ -43,7 +44,19 @@ class Configure:
         return f"set {keys} on {', '.join(member.pod for member in self.members)}"
 
 
-Action = Promote | Follow | Configure
+@dataclass(frozen=True, slots=True)
+class Recreate:
+    """Delete these pods, each in the very version that was seen, for the StatefulSet to make them anew."""
+
+    pods: tuple[Manifest, ...]
+    reason: str
+
+    def __str__(self) -> str:
+        return f"recreate {', '.join(pod['metadata']['name'] for pod in self.pods)}"
+
+
+MemberAction = Promote | Follow | Configure
+Action = MemberAction | Recreate
 
 
 @dataclass(frozen=True, slots=True)

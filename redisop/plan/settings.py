@@ -1,17 +1,21 @@
 """Settings of `redis.conf` that a running Redis takes: they are set on the members before the file says them.
 
-In this order a process killed in between leaves a file that still differs, and the next one does it again. What is
-read at start only is not touched here: the pod template carries it.
+In this order a process killed in between leaves a file that still differs, and the next one does it again; so does a
+member that did not answer, which is given them when it does. What is read at start only is not touched here: the pod
+template carries it.
 """
 
 from __future__ import annotations
 
+from redisop import names
 from redisop.api.config_keys import restart_keys, takes_words
 from redisop.api.redis_conf_lines import parse
 from redisop.plan.actions import Configure
 from redisop.plan.setting_defaults import default
 from redisop.plan.wanted import Wanted
 from redisop.snapshot import Snapshot
+from redisop.snapshot.health import runs
+from redisop.snapshot.vitals import Vitals
 
 CONFIG_FILE = "redis.conf"
 
@@ -24,6 +28,17 @@ def settings(wanted: Wanted, snapshot: Snapshot) -> Configure | None:
         return None
     keys = ", ".join(key for key, _ in changed)
     return Configure(answering, changed, f"the document has other values for {keys}")
+
+
+def unasked(wanted: Wanted, snapshot: Snapshot) -> tuple[Vitals, ...]:
+    """Return the members that run with what the file on the cluster says, should not, and did not answer.
+
+    What does not run reads the file when it starts.
+    """
+    if not changed_settings(running_file(snapshot), wanted):
+        return ()
+    running = {pod["metadata"]["name"] for pod in snapshot.pods if runs(pod, names.REDIS_CONTAINER)}
+    return tuple(member for member in snapshot.vitals if not member.answered and member.pod in running)
 
 
 def changed_settings(running: str | None, wanted: Wanted) -> tuple[tuple[str, str], ...]:

@@ -7,21 +7,21 @@ on from what it finds.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final, Protocol
 
 from redisop import names
-from redisop.api.defaults import TABLES
+from redisop.api.defaults import NEWEST, TABLES
 from redisop.api.derived import Derived, derive
 from redisop.api.v1 import Redis
-from redisop.diff import Change, Consequence, diff, without
+from redisop.diff import Change, Consequence, diff, foreign, without
 from redisop.failures import Failure
 from redisop.layout import layout
 from redisop.manifest import Key, Manifest
 from redisop.plan import plan
-from redisop.plan.actions import Action, Configure, Hold
-from redisop.plan.settings import settings
+from redisop.plan.actions import Action, Configure, Hold, MemberAction, Recreate
+from redisop.plan.settings import settings, unasked
 from redisop.plan.volumes import claims_to_grow
 from redisop.plan.wanted import Wanted
 from redisop.reconcile.accepted import accepted
@@ -43,7 +43,7 @@ class Observed:
     `pod_monitors` tells whether the cluster knows that kind.
     """
 
-    live: Mapping[Key, Manifest]
+    live: Mapping[Key, Manifest] = field(repr=False)  # Secrets are among them
     pods: tuple[Manifest, ...]
     claims: tuple[Manifest, ...]
     pod_monitors: bool
@@ -64,6 +64,9 @@ class Kube(Protocol):
     def apply(self, change: Change) -> None:
         """Carry out one change; raises Failure."""
 
+    def recreate(self, action: Recreate) -> str | None:
+        """Delete pods; return None, or a sentence that names those that have changed; raises Failure."""
+
     def set_finalizers(self, redis: Redis, finalizers: tuple[str, ...]) -> Redis:
         """Give the `Redis` these finalizers and return it as it is then; raises Failure."""
 
@@ -80,7 +83,7 @@ class Members(Protocol):
     def probe(self, targets: Iterable[Target], password: bytes | None) -> tuple[Vitals, ...]:
         """Ask all of them at once."""
 
-    def perform(self, action: Action) -> str | None:
+    def perform(self, action: MemberAction) -> str | None:
         """Carry out one action; return None, or a sentence that says why it was not."""
 
 
@@ -107,7 +110,7 @@ class Outcome:
 def reconcile(redis: Redis, kube: Kube, members: Members, now: datetime, dry_run: bool = False) -> Outcome:
     """Make one pass over `redis`, an object as the API server has it; with `dry_run` decide and do nothing.
 
-    Raises Failure when the API server cannot be asked: nothing is known then, so nothing is done.
+    Raises Failure when the API server cannot be asked, or what is there is not known to this redisop: nothing is done.
     """
     if dry_run:
         look = _look(redis, kube, members, now)
@@ -116,10 +119,10 @@ def reconcile(redis: Redis, kube: Kube, members: Members, now: datetime, dry_run
     look = _look(redis, kube, members, now)
     if look.at_rest:
         return _tell(look, kube, (), unprotected, (), dry_run)
-    refusals = _perform(look, members)
-    failures = _apply(look, kube, configured=not refusals)
+    refusals, undone = _perform(look, kube, members)
+    failures = (*unprotected, *undone, *_apply(look, kube, configured=not refusals))
     again = _look(redis, kube, members, now) if look.changes or look.action else look
-    return _tell(again, kube, look.changes, (*unprotected, *failures), refusals, dry_run, look.action)
+    return _tell(again, kube, look.changes, failures, refusals, dry_run, None if undone else look.action)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +135,7 @@ class _Look:
     snapshot: Snapshot
     changes: tuple[Change, ...]
     unset: bool
+    unasked: tuple[Vitals, ...]
     step: Action | Hold | None
     holds: tuple[Hold, ...]
 
@@ -160,26 +164,40 @@ def _protect(redis: Redis, kube: Kube) -> tuple[Redis, tuple[Failure, ...]]:
 def _look(redis: Redis, kube: Kube, members: Members, now: datetime) -> _Look:
     meta = redis.metadata
     observed = kube.observe(redis)
-    unasked = Snapshot(now, observed.live, observed.pods, observed.claims, ())
-    derived = _derived(redis, inputs_of(redis, unasked, observed.pod_monitors))
-    snapshot = replace(unasked, vitals=_probe(redis, derived, observed, members))
+    own = {which: manifest for which, manifest in observed.live.items() if _tells(redis, manifest)}
+    objects = Snapshot(now, own, observed.pods, observed.claims, ())
+    derived = _derived(redis, inputs_of(redis, objects, observed.pod_monitors))
+    snapshot = replace(objects, vitals=_probe(redis, derived, observed, members))
     inputs = inputs_of(redis, snapshot, observed.pod_monitors)
-    stateful_set = observed.live.get(Key("StatefulSet", meta.namespace, meta.name))
+    stateful_set = own.get(Key("StatefulSet", meta.namespace, meta.name))
     spec, refused, holds = accepted(redis, inputs, stateful_set)
     desired = [*claims_to_grow(spec, snapshot), *render(meta, spec, inputs)]
     changes = [
         *filter(None, [secret_change(redis, derived, observed.live, kube.fresh_password)]),
-        *_real(redis, kube, diff(desired, snapshot.objects(), meta.uid, spec.drift == "Correct")),
+        *_real(redis, kube, diff(desired, {**snapshot.objects(), **observed.live}, meta.uid, spec.drift == "Correct")),
     ]
     file = redis_conf(spec, derive(meta.name, spec, derived.defaults))
     wanted = Wanted(spec, layout(meta, spec), inputs.primary, derived.version, file)
     holds += (_NO_POD_MONITORS,) if spec.monitoring.podMonitor.enabled and not observed.pod_monitors else ()
     unset = settings(wanted, snapshot) is not None
-    return _Look(redis, derived, inputs, snapshot, (*refused, *changes), unset, plan(wanted, snapshot), holds)
+    waiting, step = unasked(wanted, snapshot), plan(wanted, snapshot)
+    return _Look(redis, derived, inputs, snapshot, (*refused, *changes), unset, waiting, step, holds)
+
+
+def _tells(redis: Redis, manifest: Manifest) -> bool:
+    """Tell whether `manifest` says something about `redis`: an object of somebody else does not, but for its Secret."""
+    ours = {"metadata": {"labels": names.selector(redis.metadata.name)}}
+    return manifest["kind"] == "Secret" or foreign(manifest, ours, redis.metadata.uid) is None
 
 
 def _derived(redis: Redis, inputs: Inputs) -> Derived:
-    return derive(redis.metadata.name, redis.spec, TABLES[revision(redis.spec, inputs)])
+    number = revision(redis.spec, inputs)
+    if number not in TABLES:
+        which = Key(names.REDIS.kind, redis.metadata.namespace, redis.metadata.name)
+        known = f"and this redisop knows those up to {NEWEST}"
+        advice = "use a newer redisop, or choose one with spec.defaultsRevision"
+        raise Failure(which, f"it follows table {number} of defaults, {known}; {advice}")
+    return derive(redis.metadata.name, redis.spec, TABLES[number])
 
 
 def _probe(redis: Redis, derived: Derived, observed: Observed, members: Members) -> tuple[Vitals, ...]:
@@ -197,15 +215,25 @@ def _real(redis: Redis, kube: Kube, changes: Iterable[Change]) -> Iterator[Chang
             yield change
 
 
-def _perform(look: _Look, members: Members) -> tuple[str, ...]:
-    refusal = members.perform(look.action) if look.action else None
-    return (refusal,) if refusal else ()
+def _perform(look: _Look, kube: Kube, members: Members) -> tuple[tuple[str, ...], tuple[Failure, ...]]:
+    """Carry out the action, if there is one; return why not, as refusals or as failures."""
+    try:
+        match look.action:
+            case None:
+                refusal = None
+            case Recreate() as action:
+                refusal = kube.recreate(action)
+            case action:
+                refusal = members.perform(action)
+    except Failure as failure:
+        return (), (failure,)
+    return (refusal,) if refusal else (), ()
 
 
 def _apply(look: _Look, kube: Kube, configured: bool) -> tuple[Failure, ...]:
     """Apply each change; one that is refused holds up only what would be wrong without it."""
     held_back = set()
-    if look.unset and not (configured and isinstance(look.action, Configure)):
+    if look.unasked or (look.unset and not (configured and isinstance(look.action, Configure))):
         held_back.add(Consequence.LIVE)  # members must run with a setting before the file says it
     failures: list[Failure] = []
     for change in look.changes:
@@ -247,6 +275,7 @@ def _tell(
         look.inputs,
         look.snapshot,
         look.changes,
+        look.unasked,
         look.step,
         look.holds,
         failures,

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from redisop import names
 from redisop.api.rules import TRANSITIONS
 from redisop.api.scalars import Quantity
-from redisop.api.v1 import KIND, Redis, RedisSpec
+from redisop.api.v1 import Redis, RedisSpec
 from redisop.diff import Change, Consequence, Difference
 from redisop.manifest import Key, Manifest
 from redisop.plan.actions import Hold
@@ -42,7 +43,7 @@ def _without_refused(redis: Redis, stateful_set: Manifest | None) -> tuple[Redis
         )
         spec = put(spec, take(before.spec))
     reason = "; ".join(f"{violation.path} {violation.wrong}: {violation.right}" for violation in violations)
-    which = Key(KIND, redis.metadata.namespace, redis.metadata.name)
+    which = Key(names.REDIS.kind, redis.metadata.namespace, redis.metadata.name)
     return spec, Change(which, "refuse", None, tuple(found), Consequence.REFUSED, reason)
 
 

@@ -16,13 +16,13 @@ def inputs_of(redis: Redis, snapshot: Snapshot, pod_monitors: bool) -> Inputs:
     config_map = snapshot.live.get(Key("ConfigMap", meta.namespace, names.config_map(meta.name)), {})
     stateful_set = snapshot.live.get(Key("StatefulSet", meta.namespace, meta.name), {})
     data = config_map.get("data", {})
-    annotations = stateful_set.get("metadata", {}).get("annotations", {})
+    revisions = (_annotation(child, names.DEFAULTS_REVISION) for child in (stateful_set, config_map))
     return Inputs(
         managed=True,
         primary=_home(redis, snapshot, data, stateful_set),
-        epoch=max(_number(data.get("epoch")), _number(annotations.get(names.EPOCH))),
+        epoch=max(_number(data.get("epoch")), _annotation(stateful_set, names.EPOCH)),
         fenced=data.get("fenced") != "false",
-        defaultsRevision=_number(annotations.get(names.DEFAULTS_REVISION)) or None,
+        defaultsRevision=next(filter(None, revisions), None),
         owner_uid=meta.uid,
         pod_monitors=pod_monitors,
     )
@@ -45,6 +45,10 @@ def _selected(redis: Redis, snapshot: Snapshot) -> str | None:
     service = snapshot.live.get(Key("Service", meta.namespace, names.primary_service(meta.name)), {})
     pod: str | None = service.get("spec", {}).get("selector", {}).get(names.POD_NAME_LABEL)
     return pod.rpartition("-")[2] if pod else None
+
+
+def _annotation(child: Manifest, name: str) -> int:
+    return _number(child.get("metadata", {}).get("annotations", {}).get(name))
 
 
 def _number(text: str | None) -> int:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from redisop import names
 from redisop.api.v1 import Redis
-
-FINALIZER: Final = f"{names.PREFIX}protected"
 
 
 def finalizers(redis: Redis) -> tuple[str, ...] | None:
@@ -17,6 +13,6 @@ def finalizers(redis: Redis) -> tuple[str, ...] | None:
     """
     there = redis.metadata.finalizers
     if redis.spec.deletion.protected:
-        missing = FINALIZER not in there and redis.metadata.deletionTimestamp is None
-        return (*there, FINALIZER) if missing else None
-    return tuple(one for one in there if one != FINALIZER) if FINALIZER in there else None
+        missing = names.FINALIZER not in there and redis.metadata.deletionTimestamp is None
+        return (*there, names.FINALIZER) if missing else None
+    return tuple(one for one in there if one != names.FINALIZER) if names.FINALIZER in there else None

@@ -7,10 +7,12 @@ from typing import Final
 from redisop import names
 from redisop.manifest import Manifest
 
-# A server-side apply of what does not exist is a patch and a create. Secrets are never listed nor deleted.
+# A server-side apply of what does not exist is a patch and a create. Secrets are never listed nor deleted, and there is
+# no document without a ConfigMap.
 _CHILD: Final = ["get", "create", "patch", "delete"]
 _OTHERWISE: Final = {
     "Secret": ["get", "create", "patch"],
+    "ConfigMap": ["get", "create", "patch"],
     "Service": ["get", "list", "create", "patch", "delete"],
 }
 _WATCHED: Final = ["list", "watch"]
@@ -23,7 +25,7 @@ def rules() -> list[Manifest]:
         _rule(names.REDIS, names.REDIS.plural, ["get", "list", "patch"]),
         _rule(names.REDIS, f"{names.REDIS.plural}/status", ["patch"]),
         *children,
-        _rule(names.POD, names.POD.plural, ["list", "watch"]),
+        _rule(names.POD, names.POD.plural, ["list", "watch", "delete"]),
         _rule(names.CLAIM, names.CLAIM.plural, ["list", "patch"]),
     ]
 
@@ -55,5 +57,4 @@ def _child(kind: names.Kind) -> list[str]:
 
 
 def _rule(kind: names.Kind, resource: str, verbs: list[str]) -> Manifest:
-    group, _, _ = kind.api_version.rpartition("/")
-    return {"apiGroups": [group], "resources": [resource], "verbs": verbs}
+    return {"apiGroups": [kind.group], "resources": [resource], "verbs": verbs}

@@ -21,7 +21,11 @@ def config_map(meta: Meta, spec: RedisSpec, derived: Derived, inputs: Inputs) ->
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": {"name": names.config_map(meta.name)},
+        "metadata": {
+            "name": names.config_map(meta.name),
+            # As on the StatefulSet, which is away for a moment when it is made anew.
+            "annotations": {names.DEFAULTS_REVISION: str(derived.defaults.revision)},
+        },
         "data": {
             "members": str(spec.replicas),
             "home": str(inputs.primary),

@@ -10,8 +10,8 @@ class Inputs:
     """Frozen facts; the defaults are those of a new instance that no redisop manages.
 
     `primary` is the ordinal of the member that leads (K of the design), `epoch` counts how often it moved, `fenced`
-    says whether a primary without replicas refuses writes. `defaultsRevision` is the table that a live StatefulSet
-    already follows; the spec's own choice wins over it.
+    says whether a primary without replicas refuses writes. `defaultsRevision` is the table that a live
+    instance already follows; the spec's own choice wins over it.
     """
 
     managed: bool = False

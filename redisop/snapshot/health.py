@@ -109,6 +109,12 @@ def _end(end: Mapping[str, Any]) -> str:
     return f"ended with code {end.get('exitCode')} ({end.get('reason') or 'no reason'})"
 
 
+def runs(pod: Manifest, container: str) -> bool:
+    """Tell whether the process of `container` runs, Ready or not; where nothing tells of containers, if it is Ready."""
+    states = {name: status.get("state", {}) for name, status in _containers(pod)}
+    return "running" in states[container] if container in states else health(pod).state == "Current"
+
+
 # -- StatefulSet ------------------------------------------------------------------------------------------------------
 
 
@@ -182,6 +188,11 @@ def _resizing(claim: Manifest) -> Health | None:
     if Quantity.parse(has).value >= Quantity.parse(wanted).value:
         return None
     return Health("InProgress", "Resizing", f"has {has} of {wanted}")
+
+
+def growth(claim: Manifest) -> Health | None:
+    """Return how the growth of a bound volume fares; None when it is as large as it should be."""
+    return None if _unbound(claim) else _failed_resize(claim) or _resizing(claim)
 
 
 def _bound(claim: Manifest) -> Health | None:

@@ -19,7 +19,8 @@ from redisop.manifest import Key, Manifest
 from redisop.plan.actions import Action, Hold
 from redisop.render.inputs import Inputs
 from redisop.snapshot import Snapshot
-from redisop.snapshot.health import health
+from redisop.snapshot.health import Health, growth, health
+from redisop.snapshot.pods import claim_names, outdated
 from redisop.snapshot.vitals import Trouble, Vitals
 from redisop.status.conditions import Finding, conditions
 
@@ -28,13 +29,17 @@ MOST_LISTED: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """What one pass found and did: all that status speaks of."""
+    """What one pass found and did: all that status speaks of.
+
+    `unasked` are the members that should be given settings and did not answer.
+    """
 
     redis: Redis
     derived: Derived
     inputs: Inputs
     snapshot: Snapshot
     pending: tuple[Change, ...]
+    unasked: tuple[Vitals, ...]
     step: Action | Hold | None
     holds: tuple[Hold, ...]
     failures: tuple[Failure, ...]
@@ -74,12 +79,11 @@ def stuck(done: Pass) -> bool:
     """Tell whether waiting does not help: nothing that is on its way makes the `Redis` Ready."""
     if done.redis.metadata.deletionTimestamp:
         return True
-    foreign = _foreign(done)
-    if any(change.key.kind == "StatefulSet" for change in foreign):
-        return True
     trouble = _trouble(done)
     held = {hold.reason for hold in done.holds}
-    return trouble is not None and (trouble == _not_ours(done) or trouble[0] in held)
+    growth_failed = any(found.state == "Failed" for _, found in _mounted_and_growing(done))
+    hopeless = (_not_ours(done), _growing(done) if growth_failed else None)
+    return trouble is not None and (trouble in hopeless or trouble[0] in held)
 
 
 def primary_of(snapshot: Snapshot) -> Vitals | None:
@@ -174,21 +178,15 @@ def _drift(done: Pass) -> list[Finding]:
 
 
 def _update_pending(done: Pass) -> list[Finding]:
-    old = outdated(done.snapshot, _stateful_set(done))
+    old = [pod["metadata"]["name"] for pod in outdated(done.snapshot.pods, _stateful_set(done))]
     if not old:
         return []
     return [Finding("UpdatePending", True, "PodsOutdated", f"{', '.join(old)} must restart to run what is wanted")]
 
 
 def _volumes(done: Pass) -> list[Finding]:
-    growing = [
-        (claim["metadata"]["name"], found)
-        for claim in done.snapshot.claims
-        if (found := health(claim)).reason in {"Resizing", "FileSystemResizePending", "ControllerResizeError"}
-    ]
-    if not growing:
-        return []
-    return [Finding("VolumeResizing", True, growing[0][1].reason, ", ".join(f"{n}: {f.message}" for n, f in growing))]
+    growing = [(claim, found) for claim in done.snapshot.claims if (found := growth(claim))]
+    return [Finding("VolumeResizing", True, growing[0][1].reason, _sizes(growing))] if growing else []
 
 
 # -- in words ---------------------------------------------------------------------------------------------------------
@@ -196,7 +194,20 @@ def _volumes(done: Pass) -> list[Finding]:
 
 def _trouble(done: Pass) -> tuple[str, str] | None:
     """Return why the `Redis` is not Ready, as reason and message; None when it is."""
-    questions = (_failed, _refusal, _hold, _changes, _pods, _roles, _not_ours)
+    questions = (
+        _failed,
+        _refusal,
+        _hold,
+        _unreachable,
+        _settings,
+        _changes,
+        _no_pods_of_ours,
+        _pods,
+        _silent,
+        _roles,
+        _growing,
+        _not_ours,
+    )
     return next((found for question in questions if (found := question(done))), None)
 
 
@@ -214,6 +225,51 @@ def _hold(done: Pass) -> tuple[str, str] | None:
     return (done.step.reason, done.step.message) if isinstance(done.step, Hold) else None
 
 
+def _unreachable(done: Pass) -> tuple[str, str] | None:
+    """While nothing has to be told to the members it is enough that their pods are Ready: see `_message`."""
+    states = {health(pod).state for pod in done.snapshot.pods}
+    if not _out_of_reach(done) or "Failed" in states or (states == {"Current"} and not done.unasked):
+        return None
+    return "MembersUnreachable", _way_to_the_members(done)
+
+
+def _settings(done: Pass) -> tuple[str, str] | None:
+    if not done.unasked:
+        return None
+    said = "; ".join(member.sentence for member in done.unasked)
+    return "SettingsPending", f"{said}; what it runs with is set when it answers"
+
+
+def _growing(done: Pass) -> tuple[str, str] | None:
+    growing = _mounted_and_growing(done)
+    return (growing[0][1].reason, _sizes(growing)) if growing else None
+
+
+def _mounted_and_growing(done: Pass) -> list[tuple[Manifest, Health]]:
+    """Return the volumes that grow, what failed first; without a pod a volume does not grow to the end."""
+    mounted = {f"{names.DATA_VOLUME}-{pod['metadata']['name']}" for pod in done.snapshot.pods}
+    growing = [(claim, found) for claim in done.snapshot.claims if (found := growth(claim))]
+    there = [(claim, found) for claim, found in growing if claim["metadata"]["name"] in mounted]
+    return sorted(there, key=lambda pair: pair[1].state != "Failed")
+
+
+def _sizes(growing: Sequence[tuple[Manifest, Health]]) -> str:
+    return "; ".join(f"the volume of {claim['metadata']['name']} {_size(claim, found)}" for claim, found in growing)
+
+
+def _size(claim: Manifest, found: Health) -> str:
+    wanted = claim["spec"]["resources"]["requests"]["storage"]
+    has = f"has {claim['status'].get('capacity', {}).get('storage', 0)} of {wanted}"
+    return has if found.message in {"", has} else f"{has}: {found.message}"
+
+
+def _silent(done: Pass) -> tuple[str, str] | None:
+    members = done.snapshot.vitals
+    silent = [member.sentence for member in members if not member.alive and member.address]
+    answered = any(member.answered for member in members)
+    return ("MemberSilent", f"{'; '.join(silent)}, though its Pod is Ready") if silent and answered else None
+
+
 def _changes(done: Pass) -> tuple[str, str] | None:
     coming = _coming(done)
     return ("ChangesPending", "; ".join(f"{change.key}: {change.reason}" for change in coming)) if coming else None
@@ -225,16 +281,51 @@ def _not_ours(done: Pass) -> tuple[str, str] | None:
     return ("NameTaken", said) if foreign else None
 
 
+def _no_pods_of_ours(done: Pass) -> tuple[str, str] | None:
+    """A StatefulSet of somebody else is never going to have the pods that are waited for."""
+    return _not_ours(done) if any(change.key.kind == "StatefulSet" for change in _foreign(done)) else None
+
+
 def _pods(done: Pass) -> tuple[str, str] | None:
     wanted, there = done.redis.spec.replicas, len(done.snapshot.pods)
-    for pod in done.snapshot.pods:
-        found = health(pod)
-        if found.state != "Current":
-            return found.reason, f"Pod {pod['metadata']['name']}: {found.message or found.reason}"
+    waiting = next((pod for pod in done.snapshot.pods if not _ready(pod)), None)
+    if waiting:
+        causes = (_no_secret, _no_volume, _of_its_own)
+        return next(found for cause in causes if (found := cause(done, waiting)))
     if there == wanted:
         return None
     waits = next(iter(done.holds), None)
     return (waits.reason, waits.message) if waits else ("Scaling", f"{there} of {wanted} pods exist")
+
+
+def _no_secret(done: Pass, pod: Manifest) -> tuple[str, str] | None:
+    """A pod that mounts what is not there says only that its containers are being created."""
+    if health(pod).reason != "ContainerCreating":
+        return None
+    missing = (finding for finding in _secrets(done) if finding.reason in {"SecretNotFound", "KeyNotFound"})
+    return next(((finding.reason, finding.message) for finding in missing), None)
+
+
+def _no_volume(done: Pass, pod: Manifest) -> tuple[str, str] | None:
+    """A pod whose claim waits says only that it cannot be scheduled."""
+    if health(pod).reason != "Unschedulable":
+        return None
+    claims = {claim["metadata"]["name"]: claim for claim in done.snapshot.claims}
+    waiting = [claims[name] for name in claim_names(pod) if name in claims and health(claims[name]).reason == "Pending"]
+    if not waiting:
+        return None
+    named, storage_class = waiting[0]["metadata"]["name"], waiting[0]["spec"].get("storageClassName")
+    which = f"the storage class {storage_class}" if storage_class else "the default storage class"
+    return (
+        "VolumePending",
+        f"PersistentVolumeClaim {named} waits for a volume of {which}; see that this class is there and provides one, "
+        f"or, for another class, delete this Redis and its claims, which hold no data yet, and apply it anew",
+    )
+
+
+def _of_its_own(done: Pass, pod: Manifest) -> tuple[str, str]:
+    found = health(pod)
+    return found.reason, f"Pod {pod['metadata']['name']}: {': '.join(filter(None, [found.reason, found.message]))}"
 
 
 def _roles(done: Pass) -> tuple[str, str] | None:
@@ -253,7 +344,7 @@ def _phase(done: Pass) -> str:
         return "Running" if done.redis.spec.replicas else "Hibernated"
     if done.failures or stuck(done):
         return "Failed"
-    return "Degraded" if primary_of(done.snapshot) else "Creating"
+    return "Degraded" if _available(done).true else "Creating"
 
 
 def _message(done: Pass) -> str:
@@ -261,19 +352,25 @@ def _message(done: Pass) -> str:
     if trouble:
         return trouble[1]
     replicas = done.redis.spec.replicas
-    return f"Redis cluster with {replicas} replicas deployed" if replicas else "No pods are wanted; volumes are kept"
+    said = f"Redis cluster with {replicas} replicas deployed" if replicas else "No pods are wanted; volumes are kept"
+    return f"{said}; {_way_to_the_members(done)}" if _out_of_reach(done) else said
+
+
+def _out_of_reach(done: Pass) -> bool:
+    """Tell whether there is no way from here to any member: none refuses, and none answers."""
+    troubles = {member.trouble for member in done.snapshot.vitals}
+    return bool(troubles) and troubles <= {Trouble.UNREACHABLE, Trouble.TIMEOUT}
+
+
+def _way_to_the_members(done: Pass) -> str:
+    first = done.snapshot.vitals[0].sentence
+    return (
+        f"no member can be asked from here: {first}; "
+        "run redisop where the addresses of the pods can be reached, inside the cluster for example"
+    )
 
 
 # -- details ----------------------------------------------------------------------------------------------------------
-
-
-def outdated(snapshot: Snapshot, stateful_set: Manifest | None) -> list[str]:
-    """Return the pods whose revision is not the newest one; under `OnDelete` only a restart changes that."""
-    newest = (stateful_set or {}).get("status", {}).get("updateRevision")
-    if not newest:
-        return []
-    label = "controller-revision-hash"
-    return [pod["metadata"]["name"] for pod in snapshot.pods if pod["metadata"].get("labels", {}).get(label) != newest]
 
 
 def _stateful_set(done: Pass) -> Manifest | None:

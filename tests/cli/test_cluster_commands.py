@@ -118,6 +118,20 @@ def test_results_come_in_the_order_of_the_things_and_few_are_worked_on_at_once()
     assert most == MOST_THREADS
 
 
+@pytest.mark.parametrize("error", [SystemExit(3), MemoryError()])
+def test_what_nobody_expected_is_raised_when_the_others_are_done(error: BaseException) -> None:
+    done = []
+
+    def work(number: int) -> None:
+        if number == 1:
+            raise error
+        done.append(number)
+
+    with pytest.raises(type(error)):
+        each(range(3), work)
+    assert sorted(done) == [0, 2]
+
+
 def test_what_goes_wrong_with_one_is_told_apart() -> None:
     attempts = attempt_each(["1", "x", "3"], int)
     assert [attempt.result for attempt in attempts] == [1, None, 3]

@@ -16,6 +16,8 @@ For each test
                    ``.restarts(name)``, ``.delete(name, force=False)``, ``.kill_container(name)``
 - ``redis_cli``    ``redis_cli("my-redis-0", "GET", "key")`` or ``("svc/my-redis-master", …)``, ``.info(target)``,
                    ``.client(target)`` for redis-py; the password is that of the Secret which the pod mounts
+- ``managed``      ``shop = managed(replicas=2)``, then ``shop.up()`` has redisop bring it up, and see ``managed.py``
+- ``proxy``        a `FaultProxy` before the API server; ``proxy.kubeconfig(folder, "admin-token")`` leads through it
 - ``writer``       ``w = writer("svc/my-redis-master", rate=100)``; then ``w.stop()``, ``w.longest_gap(since)``,
                    ``w.lost(client.keys())``
 
@@ -30,13 +32,17 @@ from typing import Any
 
 import pytest
 
+from tests.cluster import network
 from tests.cluster.api_server import ApiServer
 from tests.cluster.audit import AuditLog
 from tests.cluster.cluster import Cluster
+from tests.cluster.instance import IMAGES, redisop
 from tests.cluster.kubectl import Kubectl
+from tests.cluster.managed import Managed
 from tests.cluster.pods import Pods
 from tests.cluster.redis_cli import RedisCli
 from tests.cluster.writer import Writer
+from tests.convergence.fault_proxy import FaultProxy
 
 NODE_LOST_SECONDS = 16
 EVICT_SECONDS = 10
@@ -110,6 +116,14 @@ def api_server(request: pytest.FixtureRequest) -> Iterator[ApiServer]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def crd(cluster: Cluster) -> None:
+    """The kind `Redis`."""
+    cluster.kubectl.apply(redisop("crd"))
+    wait = ("wait", "--for=condition=Established", "crd/redises.example.com")
+    cluster.kubectl.wait_for("the CRD is established", lambda: cluster.kubectl(*wait))  # just made, it has no status
+
+
 @pytest.fixture
 def kubectl(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[Kubectl]:
     words = re.sub("[^a-z0-9]+", "-", request.node.name.lower().removeprefix("test_"))
@@ -147,3 +161,26 @@ def writer(cluster: Cluster, redis_cli: RedisCli) -> Iterator[Callable[..., Writ
     yield start
     for each in writers:
         each.stop()
+
+
+@pytest.fixture
+def managed(crd: None, kubectl: Kubectl, pods: Pods, redis_cli: RedisCli) -> Callable[..., Managed]:
+    def make(name: str = "shop", **spec: Any) -> Managed:
+        document = {
+            "apiVersion": "example.com/v1",
+            "kind": "Redis",
+            "metadata": {"name": name},
+            "spec": {"image": IMAGES["7.0"], "memory": "64Mi", **spec},
+        }
+        return Managed(kubectl, pods, redis_cli, document)
+
+    return make
+
+
+@pytest.fixture
+def proxy(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultProxy]:
+    for name in ("http_proxy", "https_proxy", "all_proxy"):  # what leads out of this machine does not lead here
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    with FaultProxy(network.API_URL, cluster.kubeconfig.parent / "ca.crt") as proxy:
+        yield proxy

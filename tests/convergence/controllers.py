@@ -1,7 +1,7 @@
 """What the controllers of a cluster do for a `Redis`, as far as the loop waits for it: no kubelet, no Redis.
 
 A StatefulSet gets its pods and claims, pods are Ready at once, orphans are adopted, claims are bound and grow where
-their class lets them.
+their class lets them, and once they do not carry HELD.
 """
 
 import contextlib
@@ -17,6 +17,7 @@ from tests.cluster.api_server import ApiServer
 
 MERGE = "application/merge-patch+json"
 PAUSE = 0.05
+HELD = "test/held"
 
 
 class Controllers:
@@ -122,6 +123,8 @@ class Controllers:
 
     def _bind(self, claim: Manifest) -> None:
         asked = claim["spec"]["resources"]["requests"]["storage"]
+        if HELD in claim["metadata"].get("annotations", {}):
+            return
         status = {"phase": "Bound", "capacity": {"storage": asked}}
         if {field: claim.get("status", {}).get(field) for field in status} != status:
             name = claim["metadata"]["name"]

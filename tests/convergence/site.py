@@ -86,6 +86,13 @@ class Site:
         session = self.behind._session
         return session.exchange(session.login, request, 60.0).content
 
+    def set_status(self, kind: str, name: str, status: Manifest) -> None:
+        """Merge `status` into that of an object, as its controller or a kubelet does."""
+        which, changed = self.key(kind, name), {"status": status}
+        request = Request("patch", KINDS[kind], which, "status", {}, MERGE, changed)
+        session = self.behind._session
+        session.exchange(session.login, request, 60.0)
+
     def key(self, kind: str, name: str) -> Key:
         """Return the Key of an object in this namespace."""
         return Key(kind, self.namespace, name)

@@ -203,6 +203,77 @@ def test_what_is_not_ready_in_time_is_exit_1_and_says_what_it_waits_for(cli: Cli
     assert ended.lines[-1] == f"Redis/{kubectl.namespace}/one: error: not Ready after 2 s: 0 of 2 pods exist"
 
 
+def tell(api_server: ApiServer, kubectl: Kubectl, reason: str, note: str, **regarding: str) -> None:
+    """Write an Event as a controller or kubelet does."""
+    event = {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": {"generateName": "e-"},
+        "regarding": {"namespace": kubectl.namespace} | regarding,
+        "type": "Warning",
+        "reason": reason,
+        "note": note,
+        "action": "Create",
+        "eventTime": "2024-01-02T03:04:05.000000Z",
+        "reportingController": "controller",
+        "reportingInstance": "n",
+    }
+    post(api_server, f"/apis/events.k8s.io/v1/namespaces/{kubectl.namespace}/events", event)
+
+
+def test_why_pods_do_not_come_is_said_where_only_an_event_says_it(
+    cli: Cli, api_server: ApiServer, kubectl: Kubectl
+) -> None:
+    tell(api_server, kubectl, "FailedCreate", "exceeded quota: few", kind="StatefulSet", name="one")
+    run = ("reconcile", "--once", "--timeout", "6s")
+    where = f"Redis/{kubectl.namespace}/one: note: "
+    assert f"{where}FailedCreate: exceeded quota: few" in cli(*run, documents=document(replicas=1)).lines
+
+    ready_pod(kubectl, "one-0")
+    waiting = {"containerStatuses": [{**WAITS, "state": {"waiting": {"reason": "ContainerCreating"}}}]}
+    status = {"phase": "Pending", "conditions": [{"type": "Ready", "status": "False"}], **waiting}
+    kubectl("patch", "pod", "one-0", "--subresource=status", "--type=merge", "-p", json.dumps({"status": status}))
+    uid = kubectl.get("pod", "one-0")["metadata"]["uid"]
+    tell(api_server, kubectl, "FailedMount", 'secret "mine" not found', kind="Pod", name="one-0", uid=uid)
+    tell(api_server, kubectl, "FailedMount", "of one that is gone", kind="Pod", name="one-0", uid="other")
+    ended = cli(*run, documents=document(replicas=1))
+    assert [line for line in ended.lines if "note: " in line] == [f'{where}FailedMount: secret "mine" not found']
+
+    forbidden = {"kind": "Status", "apiVersion": "v1", "reason": "Forbidden", "message": "events is forbidden"}
+    cli.proxy.inject(answer(403, forbidden), when=lambda seen: seen.path.endswith("/events"), times=9)
+    unseen = cli(*run, documents=document(replicas=1))
+    assert (unseen.code, [line for line in unseen.lines if "vents" in line or "Failed" in line]) == (1, [])
+
+
+WAITS = {"name": "redis", "image": "x", "imageID": "", "ready": False, "restartCount": 0}
+
+
+@pytest.mark.parametrize("replies", [0, 3, 7])
+def test_credentials_that_expire_on_the_way_end_the_run_at_once(cli: Cli, kubectl: Kubectl, replies: int) -> None:
+    cli.proxy.inject(answer(401, "Unauthorized"), at=1 + replies, times=99)
+    ended = cli("reconcile", "--once", "--timeout", "30s", documents=document())
+    assert ended.code == 4
+    assert "the API server does not accept the credentials; log in" in ended.stderr
+    assert all(f"/{kubectl.namespace}/one" in line for line in ended.lines if "error: " in line)
+    cli.proxy.heal()
+    assert cli.reconcile(documents=document()).code == 0
+    assert kinds(kubectl, "secret") == ["one-auth"]
+
+
+def test_rendered_manifests_that_are_applied_after_adoption_are_called_a_mistake(cli: Cli, kubectl: Kubectl) -> None:
+    mistake = f"Redis/{kubectl.namespace}/one: warning: rendered manifests were applied over it"
+    rendered = redisop("render", "-f", "-", "-n", kubectl.namespace, stdin=document()).stdout
+    kubectl.apply(rendered, "--field-manager=redisop")
+    assert mistake not in cli.reconcile(documents=document()).stderr
+    for manager in ("redisop", "argocd-controller"):
+        kubectl.apply(rendered, f"--field-manager={manager}", "--force-conflicts")
+        for command in (("diff",), ("reconcile", "--once", "--no-wait")):
+            assert mistake in cli(*command, documents=document()).stderr
+        assert kubectl.get("statefulset", "one")["spec"]["updateStrategy"]["type"] == "OnDelete"
+        again = cli.reconcile(documents=document())
+        assert (again.stdout.endswith("(nothing to do)\n"), mistake in again.stderr) == (True, False)
+
+
 def test_a_secret_that_is_not_there_or_lacks_the_key_is_named(cli: Cli, kubectl: Kubectl) -> None:
     text = document(auth={"secretRef": {"name": "mine", "key": "word"}})
     where = f"Redis/{kubectl.namespace}/one: warning: "
@@ -310,6 +381,23 @@ def test_another_manager_of_a_field_is_named_and_gives_way_to_force(
     assert cli("diff", documents=document()).code == 5
     assert cli.reconcile("--force-conflicts", documents=document()).code == 0
     assert kubectl.get("redis", "one")["spec"]["replicas"] == 2
+
+
+def test_drift_that_is_left_to_others_is_exit_5_and_names_them(cli: Cli, kubectl: Kubectl) -> None:
+    text = document(drift="Report")
+    cli.reconcile(documents=text)
+    kubectl("scale", "statefulset", "one", "--replicas=3")
+    for _ in range(2):
+        ended = cli.reconcile(documents=text)
+        assert ended.code == 5
+        space = kubectl.namespace
+        assert (
+            f"Redis/{space}/one: error: StatefulSet/{space}/one: spec.replicas is 3, should be 2; "
+            "kubectl set it, and drift is Report"
+        ) in ended.lines
+    assert kubectl.get("statefulset", "one")["spec"]["replicas"] == 3
+    assert cli.reconcile(documents=document()).code == 0
+    assert kubectl.get("statefulset", "one")["spec"]["replicas"] == 2
 
 
 def test_what_a_running_redis_cannot_become_has_the_line_of_the_document(cli: Cli, kubectl: Kubectl) -> None:
@@ -473,6 +561,21 @@ def test_diff_of_rendered_manifests_shows_what_adoption_needs(cli: Cli, kubectl:
     assert "      spec.updateStrategy.type: RollingUpdate -> OnDelete" in lines
 
 
+@pytest.mark.parametrize("command", [("diff",), ("reconcile", "--once", "--dry-run"), ("reconcile", "--once")])
+def test_a_new_redis_sees_objects_of_its_names_that_belong_to_others(
+    cli: Cli, kubectl: Kubectl, command: tuple[str, ...]
+) -> None:
+    kubectl("create", "configmap", "one-config", "--from-literal=a=b")
+    kubectl("create", "serviceaccount", "one")
+    ended = cli(*command, *(() if command == ("diff",) else ("--timeout", "2s")), documents=document())
+    assert ended.code == 3
+    space, said = kubectl.namespace, ended.stdout + ended.stderr
+    for child in (f"ConfigMap/{space}/one-config", f"ServiceAccount/{space}/one"):
+        assert f"create {child}" not in said
+        assert f"{child} (refused" in said or f"{child}: belongs to somebody else" in said
+    assert kubectl.get("configmap", "one-config")["data"] == {"a": "b"}
+
+
 def test_a_newer_table_of_defaults_is_shown_only_when_asked(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     from redisop.api import defaults
 
@@ -584,6 +687,42 @@ def members(monkeypatch: pytest.MonkeyPatch) -> Asked:
     monkeypatch.setattr("redisop.live.once.Performer", lambda _: members)
     monkeypatch.setattr("redisop.cli.comparison.Members", lambda: members)
     return members
+
+
+def test_members_that_cannot_be_reached_are_told_with_a_way_out(
+    cli: Cli, api_server: ApiServer, kubectl: Kubectl, members: Asked
+) -> None:
+    no_way = "no member can be asked from here: "
+    way_out = "run redisop where the addresses of the pods can be reached, inside the cluster for example"
+    with Controllers(api_server, kubectl.namespace):
+        assert cli("reconcile", "--once", documents=document()).code == 0
+        members.silent = {"one-0", "one-1"}
+        ended = cli("reconcile", "--once", "--timeout", "3s", documents=document(config={"timeout": "5"}))
+        where = f"Redis/{kubectl.namespace}/one: error: not Ready after "
+        assert ended.code == 1
+        assert ended.lines[-1].startswith(where)
+        assert no_way in ended.lines[-1]
+        assert ended.lines[-1].endswith(way_out)
+        shown = cli("status", "one")
+        assert shown.code == 0
+        said = shown.stdout.splitlines()[1]
+        assert (no_way in said, said.endswith(way_out)) == (True, True)
+        assert way_out in kubectl.get("redis", "one")["status"]["message"]
+
+
+def test_what_is_done_again_for_a_member_that_does_not_answer_is_said_once(
+    cli: Cli, api_server: ApiServer, kubectl: Kubectl, members: Asked
+) -> None:
+    with Controllers(api_server, kubectl.namespace):
+        assert cli("reconcile", "--once", documents=document()).code == 0
+        members.silent = {"one-1"}
+        text = document(config={"timeout": "5"})
+        ended = cli("reconcile", "--once", "--timeout", "3s", "-o", "json", documents=text)
+    assert ended.code == 1
+    assert len([action for action in members.performed if "timeout" in str(action)]) > 1
+    assert len([line for line in ended.lines if "set timeout on one-0" in line]) == 1
+    [outcome] = json.loads(ended.stdout)["outcomes"]
+    assert [action["action"] for action in outcome["actions"]] == ["set timeout on one-0"]
 
 
 def test_the_page_for_users_shows_what_happens(

@@ -1,11 +1,15 @@
 """What others change in our children is corrected once or reported, and what they add stays."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from redisop.live.kube import KINDS
+from redisop.live.request import APPLY, Request
 from redisop.manifest import Manifest
+from tests.cluster.kubectl import Kubectl
 from tests.convergence.fault_proxy import Seen
 from tests.convergence.site import Site
 
@@ -118,6 +122,93 @@ def test_what_somebody_deleted_comes_back(site: Site) -> None:
     assert [change.verb for change in outcome.changes] == ["create"] * 3
     site.run()
     assert site.written == []
+
+
+# -- kubectl and GitOps tools ------------------------------------------------------------------------------------------
+
+
+def scale(kubectl: Kubectl) -> None:
+    kubectl("scale", "statefulset", "r", "--replicas=3")
+
+
+def edit(kubectl: Kubectl) -> None:
+    """Send what `kubectl edit` sends."""
+    patch = '{"spec":{"replicas":3}}'
+    kubectl("patch", "statefulset", "r", "-p", patch, "--field-manager=kubectl-edit")
+
+
+@pytest.mark.parametrize(("by", "manager"), [(scale, "kubectl"), (edit, "kubectl-edit")])
+def test_what_kubectl_changed_is_set_back_with_one_write(
+    site: Site, kubectl: Kubectl, by: Callable[[Kubectl], None], manager: str
+) -> None:
+    site.up(replicas=2)
+    by(kubectl)
+    outcome = site.run()
+    (change,) = outcome.changes
+    assert [(one.field, one.live, one.manager) for one in change.differences] == [("spec.replicas", 3, manager)]
+    assert site.written == ["PATCH statefulsets/r"]
+    assert site.get("StatefulSet", "r")["spec"]["replicas"] == 2
+    site.run()
+    assert site.written == []
+
+
+@pytest.mark.parametrize(("by", "manager"), [(scale, "kubectl"), (edit, "kubectl-edit")])
+def test_what_kubectl_changed_is_told_and_left_where_the_user_wants_that(
+    site: Site, kubectl: Kubectl, by: Callable[[Kubectl], None], manager: str
+) -> None:
+    site.up(replicas=2, drift="Report")
+    by(kubectl)
+    outcome = site.run(wait=False)
+    assert site.written == ["PATCH redises/r/status"]
+    assert [change.verb for change in outcome.changes] == ["leave"]
+    assert f"{manager} owns spec.replicas" in (site.condition("DriftDetected") or {})["message"]
+    assert site.get("StatefulSet", "r")["spec"]["replicas"] == 3
+
+
+ROUNDS = 3
+
+
+def take_over(site: Site) -> None:
+    """Apply as Argo CD does server-side: labels and annotations of its own, and fields that are ours."""
+    marks = {"labels": {"argocd.argoproj.io/instance": "shop"}, "annotations": {"argocd.argoproj.io/tracking-id": "y"}}
+    for kind, name, api_version, rest in (
+        ("StatefulSet", "r", "apps/v1", {"spec": {"minReadySeconds": 77}}),
+        ("ConfigMap", "r-config", "v1", {"data": {"max-lag": "1"}}),
+    ):
+        metadata = {"name": name, "namespace": site.namespace, **marks}
+        manifest = {"apiVersion": api_version, "kind": kind, "metadata": metadata, **rest}
+        query = {"fieldManager": "argocd-controller", "force": "true"}
+        request = Request("patch", KINDS[kind], site.key(kind, name), "", query, APPLY, manifest)
+        site.behind._session.exchange(site.behind._session.login, request, 60.0)
+
+
+def test_a_tool_that_applies_for_ever_costs_one_write_an_object_each_time_and_its_marks_stay(site: Site) -> None:
+    site.up(replicas=2)
+    for _ in range(ROUNDS):
+        take_over(site)
+        outcome = site.run()
+        assert sorted(site.written) == ["PATCH configmaps/r-config", "PATCH statefulsets/r"]
+        managers = {one.manager for change in outcome.changes for one in change.differences}
+        assert managers == {"argocd-controller"}
+        site.run()
+        assert site.written == []
+        stateful_set = site.get("StatefulSet", "r")
+        assert stateful_set["spec"]["minReadySeconds"] == 5
+        assert stateful_set["metadata"]["labels"]["argocd.argoproj.io/instance"] == "shop"
+
+
+def test_a_tool_that_applies_for_ever_is_left_its_fields_and_told_once_where_the_user_wants_that(site: Site) -> None:
+    site.up(replicas=2, drift="Report")
+    written = []
+    for _ in range(ROUNDS):
+        take_over(site)
+        outcome = site.run()
+        written += site.written
+        assert [change.verb for change in outcome.changes] == ["leave", "leave"]
+    assert written == ["PATCH redises/r/status"]
+    told = (site.condition("DriftDetected") or {})["message"]
+    assert "argocd-controller owns spec.minReadySeconds" in told
+    assert "argocd-controller owns data.max-lag" in told
 
 
 # -- how the server spells --------------------------------------------------------------------------------------------

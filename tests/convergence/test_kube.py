@@ -1,6 +1,8 @@
 """What each method of the client does on a real API server."""
 
+import gc
 import json
+import threading
 import time
 from typing import Any
 
@@ -330,6 +332,55 @@ def test_a_watch_that_falls_silent_ends_although_the_server_does_not_end_it(
     proxy.inject(stall(5000), when=lambda seen: "watch" in seen.query)
     with pytest.raises(Unreachable, match="does not answer in time"):
         list(impatient.watch(CONFIG_MAP, kubectl.namespace, None, version, 1))
+
+
+@pytest.mark.parametrize("way", ["through TLS", "through a proxy"])
+def test_a_watch_in_which_nothing_happens_can_be_ended_from_another_thread(
+    kube: Kube, api_server: ApiServer, kubectl: Kubectl, way: str
+) -> None:
+    if way == "through TLS":
+        kube = connect(str(api_server.kubeconfig), None, 60.0).until(time.monotonic() + 60.0)
+    version = kube.list(CONFIG_MAP, kubectl.namespace).resource_version
+    watch = kube.watch(CONFIG_MAP, kubectl.namespace, None, version, 600)
+    seen: list[object] = []
+
+    def follow() -> None:
+        try:
+            seen.extend(event.manifest["metadata"]["name"] for event in watch if event.type != "BOOKMARK")
+        except Exception as error:
+            seen.append(error)
+
+    follower = threading.Thread(target=follow, daemon=True)
+    follower.start()
+    kubectl("create", "configmap", "one")
+    kubectl.wait_for("the watch is at work", lambda: "one" in seen)
+    watch.end()
+    follower.join(timeout=30)
+    assert not follower.is_alive()
+    assert [each for each in seen if isinstance(each, Exception)] == []
+    assert list(watch) == []
+    watch.end()
+    assert kube.get(Key("ConfigMap", kubectl.namespace, "one"))
+
+
+def test_a_watch_that_is_dropped_leaves_no_connection_open(kube: Kube, kubectl: Kubectl, version: str) -> None:
+    gc.disable()
+    try:
+        watch = kube.watch(CONFIG_MAP, kubectl.namespace, None, version, 600)
+        next(watch)
+        response = watch._progress.response
+        assert response
+        assert not response.closed
+        del watch
+        assert response.closed
+    finally:
+        gc.enable()
+
+
+def test_a_watch_that_is_ended_before_it_began_sees_nothing(kube: Kube, kubectl: Kubectl) -> None:
+    watch = kube.watch(CONFIG_MAP, kubectl.namespace, None, "0", 600)
+    watch.end()
+    assert list(watch) == []
 
 
 def test_a_watch_from_a_moment_that_the_server_forgot_says_to_list_again(kube: Kube, pod_monitors: Kubectl) -> None:

@@ -58,7 +58,7 @@ LEAVES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
             ("externalTrafficPolicy", "Local", "Cluster", BALANCER),
         ]
     },
-    "network.ipFamilyPolicy": ("PreferDualStack", "SingleStack", {}),
+    "network.ipFamilyPolicy": ("SingleStack", "PreferDualStack", {}),
     "network.ipFamilies": (["IPv4"], ["IPv4"], {}),
     "networkPolicy.enabled": (True, False, {}),
     "networkPolicy.allowFrom": (PEERS[:1], PEERS, {"networkPolicy.enabled": True}),

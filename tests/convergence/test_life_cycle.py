@@ -8,8 +8,8 @@ import pytest
 from redisop import render
 from redisop.api.defaults import TABLES
 from redisop.manifest import Manifest
+from redisop.names import FINALIZER
 from redisop.plan.actions import Follow, Promote
-from redisop.reconcile.protection import FINALIZER
 from tests.convergence.site import Site, until
 from tests.convergence.test_volumes import replaced, sizes
 
@@ -211,7 +211,7 @@ def test_an_object_of_somebody_else_is_left_alone_and_everything_else_is_done(
     assert site.written == []
 
 
-def test_a_stateful_set_of_somebody_else_ends_the_run_at_once(site: Site) -> None:
+def test_a_stateful_set_of_somebody_else_ends_the_run_at_once_and_says_nothing_of_this_redis(site: Site) -> None:
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     site.behind.create(
         {
@@ -223,6 +223,11 @@ def test_a_stateful_set_of_somebody_else_ends_the_run_at_once(site: Site) -> Non
     )
     outcome = site.run(*site.put(), seconds=30)
     assert (outcome.settled, outcome.stuck) == (False, True)
+    which = f"StatefulSet/{site.namespace}/r"
+    assert [str(change.key) for change in outcome.changes if change.verb == "refuse"] == [which]
+    assert outcome.status["message"].startswith(f"{which} belongs to somebody else")
+    assert (outcome.status["phase"], ready(site)["reason"]) == ("Failed", "NameTaken")
+    assert site.find("ConfigMap", "r-config")
 
 
 # -- the password -----------------------------------------------------------------------------------------------------
@@ -309,3 +314,24 @@ def test_a_newer_table_of_defaults_moves_nothing_until_it_is_asked_for(
     fresh = dataclasses.replace(site, name="fresh")
     fresh.up()
     assert fresh.get("StatefulSet", "fresh")["metadata"]["annotations"]["redisop.example.com/defaults-revision"] == "2"
+
+
+def test_an_instance_without_its_stateful_set_keeps_its_table_of_defaults(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when a process is killed while it makes a StatefulSet anew, and a newer redisop goes on."""
+    site.up(replicas=2)
+    before = site.get("StatefulSet", "r")
+    monkeypatch.setitem(TABLES, 2, dataclasses.replace(TABLES[1], revision=2, version="7.2", readiness_period=3))
+    monkeypatch.setattr(render, "NEWEST", 2)
+    site.behind.delete(site.key("StatefulSet", "r"), before["metadata"]["uid"], propagation="Orphan")
+    until(lambda: site.find("StatefulSet", "r") is None)
+    outcome = site.run()
+    after = site.get("StatefulSet", "r")
+    assert [(change.verb, change.key.kind) for change in outcome.changes] == [("create", "StatefulSet")]
+    assert after["spec"] == before["spec"]
+    assert after["metadata"]["annotations"] == before["metadata"]["annotations"]
+    assert outcome.status["defaultsRevision"] == 1
+    site.up(replicas=2, defaultsRevision=1)
+    for kind, name in (("StatefulSet", "r"), ("ConfigMap", "r-config")):
+        assert site.get(kind, name)["metadata"]["annotations"]["redisop.example.com/defaults-revision"] == "1"

@@ -1,5 +1,7 @@
 """A `Redis` is brought up with one write an object, and from then on costs none."""
 
+import threading
+
 import pytest
 
 from redisop import names
@@ -7,7 +9,7 @@ from redisop.render import render
 from tests.cluster.api_server import ApiServer
 from tests.cluster.kubectl import Kubectl
 from tests.convergence.fault_proxy import is_write
-from tests.convergence.site import Site, short
+from tests.convergence.site import Site, short, until
 
 CHILDREN = {
     *("serviceaccounts/r", "secrets", "configmaps/r-config", "services/r-headless", "services/r-master"),
@@ -38,6 +40,13 @@ def test_a_second_run_writes_nothing_and_asks_once_a_kind(site: Site, api_server
     assert set(asked) <= {kind.plural for kind in (*names.KINDS, names.POD, names.CLAIM)}
     ours = [each for each in api_server.audit.writes(since, namespace=site.namespace) if "redisop" in each.user_agent]
     assert ours == []
+
+
+def test_the_watch_ends_with_the_run(site: Site, capfd: pytest.CaptureFixture[str]) -> None:
+    site.up(replicas=2)
+    assert [seen for seen in site.proxy.seen if "watch" in seen.query], "nothing was waited for"
+    until(lambda: not [thread for thread in threading.enumerate() if thread.name == "watch r"], seconds=10)
+    assert capfd.readouterr().err == ""
 
 
 def test_what_kubectl_applied_is_adopted_with_owners_the_strategy_and_the_status(site: Site, kubectl: Kubectl) -> None:

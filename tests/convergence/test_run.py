@@ -117,16 +117,14 @@ def test_a_stopped_leader_that_goes_on_writes_nothing_more_and_ends(
     site: Site, process: Process, proxy: FaultProxy, tmp_path: Path, processes: list[Process]
 ) -> None:
     until(lambda: is_ready(process) and 'master_status{name="redisop"} 1.0' in process.get("/metrics")[1], 30)
-    site.put(**SMALL)
-    until(lambda: site.find("StatefulSet", "r"))
     second = Process(proxy.kubeconfig(tmp_path, ADMIN_TOKEN), site.namespace, "--log-level", "debug")
     processes.append(second)
-    process.send(signal.SIGSTOP)
-    site.name = "s"
+    until(lambda: is_ready(second), 30)
+    process.send(signal.SIGSTOP)  # at rest: what is on its way at this moment would still arrive
     site.put(**SMALL)
-    until(lambda: (site.find("Redis", "s") or {}).get("status"), 40)
-    time.sleep(1)
+    until(lambda: (site.find("Redis", "r") or {}).get("status"), 40)
     second.send(signal.SIGSTOP)
+    time.sleep(0.5)
     proxy.seen.clear()
     code, log = process.end(signal.SIGCONT)
     assert code == 4

@@ -66,6 +66,43 @@ def test_what_members_refuse_is_told_of_each_and_does_not_reach_the_file(site: S
     assert "timeout 5" in file(site)
 
 
+def test_a_member_that_did_not_answer_gets_the_setting_when_it_does_and_until_then_nothing_is_settled(
+    site: Site,
+) -> None:
+    site.up(replicas=3)
+    site.members.silent = {"r-1"}
+    site.put(replicas=3, config={"timeout": "5"})
+    outcome = site.run(seconds=4)
+    assert not outcome.settled
+    assert site.members.settings == {"r-0": {"timeout": "5"}, "r-2": {"timeout": "5"}}
+    assert "timeout" not in file(site)
+    ready = site.condition("Ready")
+    assert ready
+    assert (ready["status"], ready["reason"]) == ("False", "SettingsPending")
+    assert ready["message"].endswith(
+        "did not accept a connection within 1.0 s; what it runs with is set when it answers"
+    )
+    site.members.silent.clear()
+    outcome = site.run()
+    assert outcome.settled
+    assert site.members.settings["r-1"] == {"timeout": "5"}
+    assert "timeout 5" in file(site)
+    site.run()
+    assert site.written == []
+
+
+def test_a_member_that_does_not_run_reads_the_file_when_it_does_and_holds_up_nothing(site: Site) -> None:
+    site.up(replicas=3)
+    site.members.silent = {"r-1"}
+    waiting = {"name": "redis", "image": "i", "imageID": "", "ready": False, "restartCount": 3}
+    waiting["state"] = {"waiting": {"reason": "CrashLoopBackOff"}}
+    site.set_status(
+        "Pod", "r-1", {"containerStatuses": [waiting], "conditions": [{"type": "Ready", "status": "False"}]}
+    )
+    site.run(site.put(replicas=3, config={"timeout": "5"})[0], wait=False)
+    assert "timeout 5" in file(site)
+
+
 def test_other_facts_of_the_file_do_not_wait_for_a_setting_that_is_refused(site: Site) -> None:
     site.up(replicas=3)
     site.members.deaf = {"r-1"}

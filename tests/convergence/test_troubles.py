@@ -15,7 +15,8 @@ from redisop.reconcile.rights import rules
 from tests.cluster.api_server import ApiServer
 from tests.convergence.conftest import make_site
 from tests.convergence.fault_proxy import answer, delay, drop_reply, is_write, reset
-from tests.convergence.site import Site
+from tests.convergence.site import Site, until
+from tests.rights import account
 from tests.world import ScriptedMembers
 
 
@@ -91,6 +92,41 @@ def test_a_real_quota_is_told_and_the_rest_is_done(site: Site) -> None:
     assert site.find("StatefulSet", "r")
 
 
+def test_a_policy_that_refuses_one_child_is_told_in_its_own_words_and_the_rest_is_done(site: Site) -> None:
+    group, named = "admissionregistration.k8s.io", f"no-budgets-{site.namespace}"
+    budgets = {"apiGroups": ["policy"], "apiVersions": ["v1"], "resources": ["poddisruptionbudgets"]}
+    here = f"object.metadata.namespace == '{site.namespace}'"
+    policy = {
+        "matchConstraints": {"resourceRules": [{**budgets, "operations": ["CREATE", "UPDATE"]}]},
+        "matchConditions": [{"name": "here", "expression": here}],
+        "validations": [{"expression": "false", "message": "budgets are made by the platform team"}],
+    }
+    binding = {"policyName": named, "validationActions": ["Deny"]}
+    for kind, spec in (("ValidatingAdmissionPolicy", policy), ("ValidatingAdmissionPolicyBinding", binding)):
+        plural = kind.lower().replace("policy", "policies") if kind.endswith("Policy") else f"{kind.lower()}s"
+        manifest = {"apiVersion": f"{group}/v1", "kind": kind, "metadata": {"name": named}, "spec": spec}
+        request_to(site, "POST", f"/apis/{group}/v1/{plural}", manifest)
+    metadata = {"name": "probe", "namespace": site.namespace}
+    probe = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata, "spec": {}}
+    until(lambda: is_denied(site, probe))
+
+    outcome = site.run(*site.put(replicas=2))
+    (denied,) = outcome.failures
+    assert isinstance(denied, Denied)
+    assert str(denied.key) == f"PodDisruptionBudget/{site.namespace}/r"
+    assert "budgets are made by the platform team" in str(denied)
+    assert [key.kind for key in site.objects()].count("Service") == 3
+    assert site.find("StatefulSet", "r")
+
+
+def is_denied(site: Site, manifest: Manifest) -> bool:
+    try:
+        site.behind.apply(manifest, force=True, dry_run=True)
+    except Denied:
+        return True
+    return False
+
+
 def request_to(site: Site, method: str, path: str, body: Manifest) -> None:
     login = site.behind._session.login
     headers = {**login.authorization(), "Content-Type": "application/json"}
@@ -105,6 +141,7 @@ def request_to(site: Site, method: str, path: str, body: Manifest) -> None:
 FAULTS = {
     "429 in bursts": answer(429, "later", retry_after=0),
     "500 in bursts": answer(500, "sorry"),
+    "503 in bursts, with a time to come back": answer(503, "later", retry_after=1),
     "resets": reset,
     "dropped replies": drop_reply,
 }
@@ -168,28 +205,10 @@ def test_a_namespace_that_does_not_exist_is_named(site: Site) -> None:
 
 def servant(api_server: ApiServer, site: Site, folder: Path, without: tuple[str, str] | None = None) -> Site:
     """Return the site as a ServiceAccount sees it that has the loop's rights, `without` one verb on one resource."""
-    granted = [rule | {"verbs": _but(without, rule["resources"][0], rule["verbs"])} for rule in rules()]
-    namespace = site.namespace
-    group = "rbac.authorization.k8s.io"
-    account = {"kind": "ServiceAccount", "name": "loop", "namespace": namespace}
-    metadata = {"name": "loop", "namespace": namespace}
-    reference = {"apiGroup": group, "kind": "Role", "name": "loop"}
-    role = {"apiVersion": f"{group}/v1", "kind": "Role", "metadata": metadata, "rules": granted}
-    binding = {"apiVersion": f"{group}/v1", "kind": "RoleBinding", "metadata": metadata, "roleRef": reference}
-    kubectl = api_server.kubectl.in_namespace(namespace)
-    kubectl.apply(
-        [
-            {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata},
-            {**role, "rules": [rule for rule in granted if rule["verbs"]]},
-            {**binding, "subjects": [account]},
-        ]
-    )
+    kubectl = api_server.kubectl.in_namespace(site.namespace)
+    kubectl.apply(account(site.namespace, "loop", without))
     token = kubectl("create", "token", "loop").strip()
-    return make_site(api_server, namespace, site.proxy, folder, token)
-
-
-def _but(without: tuple[str, str] | None, resource: str, verbs: list[str]) -> list[str]:
-    return [verb for verb in verbs if (resource, verb) != without]
+    return make_site(api_server, site.namespace, site.proxy, folder, token)
 
 
 def everything(site: Site) -> list[Outcome]:
@@ -210,7 +229,7 @@ def test_the_derived_rights_are_enough(site: Site, api_server: ApiServer, tmp_pa
 
 # Everything else that the loop does is done in `everything`.
 RARE = {
-    *(("configmaps", "delete"), ("secrets", "get"), ("redises", "get"), ("redises", "list")),
+    *(("secrets", "get"), ("redises", "get"), ("redises", "list"), ("pods", "delete")),
     ("services", "get"),
     *(("podmonitors", verb) for verb in ("get", "create", "patch", "delete")),
 }

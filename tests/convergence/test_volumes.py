@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.convergence.fault_proxy import Seen
+from tests.convergence.controllers import HELD
+from tests.convergence.fault_proxy import Exchange, Seen
 from tests.convergence.site import Site, until
 
 GROWS = {"storageClassName": "grows"}
@@ -53,6 +54,64 @@ def test_a_stateful_set_is_deleted_with_its_uid_and_its_pods_spared(site: Site) 
     (deletion,) = [seen for seen in site.writes if seen.method == "DELETE"]
     assert f'"uid":"{uid}"'.encode() in deletion.body
     assert b'"propagationPolicy":"Orphan"' in deletion.body
+
+
+def hold(site: Site, *claims: str, held: str | None = "yes") -> None:
+    for claim in claims:
+        site.edit("PersistentVolumeClaim", claim, {"metadata": {"annotations": {HELD: held}}})
+
+
+def capacities(site: Site) -> list[str]:
+    claims = (claim for key, claim in site.objects().items() if key.kind == "PersistentVolumeClaim")
+    return [claim["status"]["capacity"]["storage"] for claim in claims]
+
+
+def test_a_run_ends_when_the_volumes_are_as_large_as_they_should_be(site: Site) -> None:
+    site.up(replicas=2, persistence=GROWS)
+    hold(site, "data-r-0", "data-r-1")
+    redis, _ = site.put(replicas=2, persistence=GROWS, storage="2Gi")
+
+    def release(exchange: Exchange) -> None:
+        hold(site, "data-r-0", "data-r-1", held=None)
+        exchange.pass_on()
+
+    is_look = "/persistentvolumeclaims"
+    site.proxy.inject(release, when=lambda seen: seen.method == "GET" and seen.path.endswith(is_look), at=2)
+    assert site.run(redis).settled
+    assert capacities(site) == ["2Gi", "2Gi"]
+    assert (site.condition("Ready") or {})["status"] == "True"
+    assert site.condition("VolumeResizing") is None
+
+
+def test_a_volume_that_does_not_grow_in_time_is_what_the_run_waited_for(site: Site) -> None:
+    site.up(replicas=2, persistence=GROWS)
+    hold(site, "data-r-1")
+    outcome = site.run(site.put(replicas=2, persistence=GROWS, storage="2Gi")[0], seconds=5)
+    assert (outcome.settled, outcome.stuck) == (False, False)
+    assert outcome.status["message"] == "the volume of data-r-1 has 1Gi of 2Gi"
+    for kind, status in {"Ready": "False", "Available": "True", "VolumeResizing": "True"}.items():
+        assert (site.condition(kind) or {})["status"] == status
+    hold(site, "data-r-1", held=None)
+    assert site.run().settled
+
+
+def test_a_growth_that_failed_ends_the_run_with_what_was_said(site: Site) -> None:
+    site.up(replicas=1, persistence=GROWS)
+    hold(site, "data-r-0")
+    failed = {"type": "ControllerResizeError", "status": "True", "message": "the disk is at its limit"}
+    site.set_status("PersistentVolumeClaim", "data-r-0", {"conditions": [failed]})
+    outcome = site.run(site.put(replicas=1, persistence=GROWS, storage="2Gi")[0])
+    assert (outcome.settled, outcome.stuck) == (False, True)
+    assert outcome.status["message"] == "the volume of data-r-0 has 1Gi of 2Gi: the disk is at its limit"
+    assert (site.condition("Ready") or {})["reason"] == "ControllerResizeError"
+
+
+def test_volumes_that_no_pod_has_are_not_waited_for(site: Site) -> None:
+    site.up(replicas=2, persistence=GROWS)
+    hold(site, "data-r-0", "data-r-1")
+    outcome = site.up(replicas=0, persistence=GROWS, storage="2Gi")
+    assert outcome.status["phase"] == "Hibernated"
+    assert sizes(site) == {"data-r-0": "2Gi", "data-r-1": "2Gi"}
 
 
 def test_claims_without_growth_are_told_and_hold_up_nothing_else(site: Site) -> None:

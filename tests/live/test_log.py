@@ -199,7 +199,7 @@ def test_no_password_is_logged() -> None:
     world.fresh_password = lambda: canary
     [first] = passes(1, world, replicas=2)
     encoded = base64.b64encode(canary.encode()).decode()
-    assert encoded in str(first.changes), "the manifest of the Secret has it"
+    assert encoded in str([change.manifest for change in first.changes]), "the manifest of the Secret has it"
     secret = Key("Secret", "default", "r-auth")
     failed = dataclasses.replace(first, failures=(Denied(secret, "quota"),))
     for form in ("text", "json"):

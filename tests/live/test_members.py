@@ -322,7 +322,9 @@ def test_what_a_stranger_says_cannot_steer_a_terminal_nor_fill_a_log(members):
 def test_the_password_comes_out_nowhere_even_if_it_is_sent_back(members):
     with listening(hostile.repeating) as port:
         (vitals,) = members.probe([target("127.0.0.1", port)], b"canary")
-    everything = [vitals, members, *members._members.values(), *(each.connection for each in members._members.values())]
+    kept = [member for each in members._members.values() for member in each.values()]
+    assert kept
+    everything = [vitals, members, *kept, *(each.connection for each in kept)]
     assert "***" in vitals.sentence
     assert not [each for each in everything if "canary" in repr(each) + str(each)]
 
@@ -520,8 +522,32 @@ def test_no_descriptor_is_left_open(lone):
     for _ in range(3):
         ask(members, lone)
     with listening(hostile.hanging_up) as port:
-        members.probe([target("127.0.0.1", port, 1)], None)
-    members.probe([target("127.0.0.1", free_port("127.0.0.1"), 2)], None)
+        members.probe([target(lone.address, lone.port), target("127.0.0.1", port, 1)], None)
+    members.probe([target(lone.address, lone.port), target("127.0.0.1", free_port("127.0.0.1"), 2)], None)
     until(lambda: descriptors() == before + 1)
     members.close()
     assert descriptors() == before
+
+
+# -- members that are gone --------------------------------------------------------------------------------------------
+
+
+def test_a_pod_that_is_no_longer_asked_loses_its_connection_and_is_remembered_for_when_it_comes_back(members, trio):
+    before = members.probe(targets(trio), PASSWORD.encode())
+    members.probe(targets(trio)[:2], PASSWORD.encode())
+    assert until(lambda: names(trio[2]).count("redisop") == 0)
+    assert names(trio[0]).count("redisop") == 1
+    *_, third = members.probe(targets(trio), PASSWORD.encode())
+    assert (third.answered, third.previous) == (True, before[2])
+
+
+def test_a_pod_that_is_gone_for_long_is_forgotten_and_those_of_another_redis_are_not(members, trio, monkeypatch):
+    first, second, third = targets(trio)
+    other = replace(third, pod=Key("Pod", "shop", "other-0"))
+    members.probe([first, second], PASSWORD.encode())
+    (known,) = members.probe([other], PASSWORD.encode())
+    monkeypatch.setattr("redisop.live.members.FORGOTTEN_AFTER", 0.0)
+    members.probe([first], PASSWORD.encode())
+    assert [each.previous for each in members.probe([second], PASSWORD.encode())] == [None]
+    assert [each.previous for each in members.probe([other], PASSWORD.encode())] == [known]
+    assert names(trio[2]).count("redisop") == 1

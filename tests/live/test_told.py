@@ -184,7 +184,7 @@ def test_no_password_is_told() -> None:
     instance.world.fresh_password = lambda: canary
     first = instance.go(replicas=2)
     encoded = base64.b64encode(canary.encode()).decode()
-    assert encoded in str(first.changes), "the manifest of the Secret has it"
+    assert encoded in str([change.manifest for change in first.changes]), "the manifest of the Secret has it"
     secret = Key("Secret", "default", "r-auth")
     failed = dataclasses.replace(first, failures=(Denied(secret, "quota"),))
     said = str([events_of(outcome) for outcome in (first, failed)])

@@ -4,11 +4,12 @@ import base64
 
 import pytest
 
-from redisop.failures import Denied
+from redisop.failures import Denied, Failure
 from redisop.manifest import Key
+from redisop.names import FINALIZER
 from redisop.plan.actions import Follow, Promote
 from redisop.reconcile import reconcile
-from redisop.reconcile.protection import FINALIZER, finalizers
+from redisop.reconcile.protection import finalizers
 from redisop.reconcile.secret import password
 from tests.world import NOW, ScriptedMembers, World, claim, redis
 
@@ -101,6 +102,29 @@ def test_a_password_is_taken_as_it_is_but_for_one_trailing_newline(value: bytes,
     assert password({"data": {"password": base64.b64encode(b"x\n\n").decode()}}, "password") == b"x\n"
     assert password(secret, "other") is None
     assert password(None, "password") is None
+
+
+def test_a_table_of_defaults_that_only_a_newer_redisop_knows_is_said_and_nothing_is_done() -> None:
+    world = World(pods=1)
+    once(world)
+    for child in world.objects.values():
+        child["metadata"].setdefault("annotations", {})["redisop.example.com/defaults-revision"] = "99"
+    world.applied.clear()
+    with pytest.raises(Failure, match=r"Redis/default/r: it follows table 99 of defaults, .* use a newer redisop"):
+        once(world, memory="512Mi")
+    assert world.applied == []
+    assert once(world, memory="512Mi", defaultsRevision=1).changes
+
+
+def test_nothing_that_a_pass_hands_on_prints_a_value_of_a_secret() -> None:
+    world = World(pods=1)
+    outcomes = [once(world) for _ in range(2)]
+    observed = world.observe(redis())
+    value = observed.live[Key("Secret", "default", "r-auth")]["data"]["password"]
+    assert base64.b64decode(value) == b"fresh-password"
+    said = repr((outcomes, observed, world.applied))
+    assert "Secret" in said
+    assert not any(secret in said for secret in (value, "fresh-password"))
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,17 @@
 """What status says of what was found: bounded, still at rest, in the words that kubectl and kstatus wait for."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from redisop.api.status import RedisStatus
+from redisop.api.v1 import Redis
 from redisop.failures import Denied
 from redisop.manifest import Key, Manifest
-from redisop.reconcile import reconcile
+from redisop.reconcile import Observed, reconcile
 from redisop.status.conditions import ABNORMAL, Finding, conditions
-from tests.world import NOW, ScriptedMembers, World, redis
+from tests.world import NOW, ScriptedMembers, World, claim, redis
 
 SERVICE = Key("Service", "default", "r-master")
 
@@ -94,3 +96,116 @@ def test_an_instance_that_sleeps_is_ready_and_not_available() -> None:
     assert ready
     assert available
     assert (ready["status"], available["status"], outcome.status["phase"]) == ("True", "False", "Hibernated")
+
+
+def test_a_volume_of_which_no_size_is_told_is_told_of_all_the_same() -> None:
+    world, members, _ = settled(replicas=1)
+    world.claims = (claim("r", 0, "1Gi"),)
+    world.claims[0]["status"] = {"phase": "Bound"}
+    outcome = reconcile(redis(replicas=1), world, members, NOW)
+    assert outcome.status["message"] == "the volume of data-r-0 has 0 of 1Gi"
+
+
+# -- members that cannot be asked -------------------------------------------------------------------------------------
+
+NO_WAY = (
+    "no member can be asked from here: Pod/default/r-0 (10.0.0.1:6379) did not accept a connection within 1.0 s; "
+    "run redisop where the addresses of the pods can be reached, inside the cluster for example"
+)
+
+
+def test_a_new_instance_whose_members_cannot_be_reached_says_where_to_run() -> None:
+    world, members = World(pods=2), ScriptedMembers()
+    world.unready, members.silent = {0, 1}, {"r-0", "r-1"}
+    for _ in range(2):
+        outcome = reconcile(redis(replicas=2), world, members, NOW)
+    assert (outcome.settled, outcome.stuck, outcome.status["message"]) == (False, False, NO_WAY)
+    ready = condition(outcome.status, "Ready")
+    assert ready
+    assert (ready["status"], ready["reason"], ready["message"]) == ("False", "MembersUnreachable", NO_WAY)
+
+
+def test_what_serves_and_cannot_be_asked_is_ready_and_says_so() -> None:
+    world, members, _ = settled(replicas=2)
+    members.silent = {"r-0", "r-1"}
+    outcome = reconcile(redis(replicas=2), world, members, NOW)
+    assert outcome.settled
+    assert outcome.status["message"] == f"Redis cluster with 2 replicas deployed; {NO_WAY}"
+    available = condition(outcome.status, "Available")
+    assert available
+    assert (available["status"], available["reason"]) == ("True", "PrimaryReady")
+
+
+def test_a_setting_that_nobody_can_be_asked_to_take_keeps_it_from_being_ready_and_from_the_file() -> None:
+    world, members, _ = settled(replicas=2)
+    members.silent = {"r-0", "r-1"}
+    outcome = reconcile(redis(replicas=2, config={"timeout": "5"}), world, members, NOW)
+    assert (outcome.settled, outcome.status["message"]) == (False, NO_WAY)
+    assert outcome.status["phase"] == "Degraded"
+    assert "timeout 5" not in world.objects[Key("ConfigMap", "default", "r-config")]["data"]["redis.conf"]
+
+
+def test_one_member_among_others_that_cannot_be_asked_is_named_and_waited_for() -> None:
+    world, members, _ = settled(replicas=3)
+    members.silent = {"r-1"}
+    outcome = reconcile(redis(replicas=3), world, members, NOW)
+    said = "Pod/default/r-1 (10.0.0.2:6379) did not accept a connection within 1.0 s"
+    assert (outcome.settled, outcome.stuck, outcome.status["phase"]) == (False, False, "Degraded")
+    assert outcome.status["message"] == f"{said}, though its Pod is Ready"
+    members.silent.clear()
+    assert reconcile(redis(replicas=3), world, members, NOW).settled
+
+
+def test_a_pod_that_tells_more_than_a_connection_is_heard_first() -> None:
+    world, members = World(pods=2), ScriptedMembers()
+    world.unready, members.silent = {1}, {"r-1"}
+    for _ in range(2):
+        outcome = reconcile(redis(replicas=2), world, members, NOW)
+    assert outcome.status["message"] == "Pod r-1: NotReady"
+
+
+class Waiting(World):
+    """A world whose first pod waits, as the API server says of it."""
+
+    def __init__(self, status: Manifest, volumes: list[Manifest]) -> None:
+        super().__init__(pods=1)
+        self.changed = {"status": status, "spec": {"volumes": volumes}}
+
+    def observe(self, redis: Redis) -> Observed:
+        seen = super().observe(redis)
+        return replace(seen, pods=tuple(pod | self.changed for pod in seen.pods))
+
+
+def told_of(world: World, **spec: object) -> tuple[str, str]:
+    for _ in range(2):
+        outcome = reconcile(redis(**spec), world, ScriptedMembers(), NOW)
+    ready = condition(outcome.status, "Ready")
+    assert ready
+    return ready["reason"], ready["message"]
+
+
+CREATING = {
+    "phase": "Pending",
+    "containerStatuses": [{"name": "redis", "state": {"waiting": {"reason": "ContainerCreating"}}}],
+}
+UNSCHEDULABLE = {
+    "phase": "Pending",
+    "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes"}],
+}
+
+
+def test_a_pod_that_waits_for_a_secret_is_told_by_the_secret() -> None:
+    reason, message = told_of(Waiting(CREATING, []), auth={"secretRef": {"name": "mine"}})
+    assert (reason, message) == ("SecretNotFound", "there is no Secret mine; create it")
+    assert told_of(Waiting(CREATING, [])) == ("ContainerCreating", "Pod r-0: ContainerCreating: container redis")
+
+
+def test_a_pod_that_waits_for_a_volume_is_told_by_the_claim_and_its_class() -> None:
+    world = Waiting(UNSCHEDULABLE, [{"name": "data", "persistentVolumeClaim": {"claimName": "data-r-0"}}])
+    world.claims = (claim("r", 0, "1Gi"),)
+    assert told_of(world) == ("Unschedulable", "Pod r-0: Unschedulable: 0/3 nodes")
+    pending = claim("r", 0, "1Gi") | {"status": {"phase": "Pending"}}
+    world.claims = (pending | {"spec": pending["spec"] | {"storageClassName": "typo"}},)
+    reason, message = told_of(world)
+    assert reason == "VolumePending"
+    assert message.startswith("PersistentVolumeClaim data-r-0 waits for a volume of the storage class typo")
