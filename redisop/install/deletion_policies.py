@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Final
 
 from redisop import names
-from redisop.api.crd import GROUP
 from redisop.api.crd import NAME as CRD_NAME
 from redisop.install.options import NAME, Options, metadata
 from redisop.manifest import Manifest
@@ -27,7 +26,7 @@ def deletion_policies(options: Options) -> list[Manifest]:
             _OF_REDIS,
             {
                 "failurePolicy": "Fail",
-                "matchConstraints": _deletion(GROUP, "v1", names.REDIS.plural),
+                "matchConstraints": _deletion(names.REDIS.group, "v1", names.REDIS.plural),
                 "validations": [_unprotected("oldObject", "Redis")],
             },
         ),

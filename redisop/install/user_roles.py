@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Final
 
 from redisop import names
-from redisop.api.crd import GROUP
 from redisop.install.options import NAME, RBAC, Options, metadata
 from redisop.manifest import Manifest
 
@@ -39,4 +38,4 @@ def _added_to(role: str, rules: list[Manifest]) -> Manifest:
 
 
 def _rule(resources: list[str], verbs: list[str]) -> Manifest:
-    return {"apiGroups": [GROUP], "resources": resources, "verbs": verbs}
+    return {"apiGroups": [names.REDIS.group], "resources": resources, "verbs": verbs}

@@ -40,7 +40,7 @@ def controller_rules() -> list[Manifest]:
         _rule(names.REDIS, names.REDIS.plural, [*_WATCHED, "patch"]),
         _rule(names.REDIS, f"{names.REDIS.plural}/status", ["patch"]),
         *children,
-        _rule(names.POD, names.POD.plural, _WATCHED),
+        _rule(names.POD, names.POD.plural, [*_WATCHED, "delete"]),
         _rule(names.CLAIM, names.CLAIM.plural, [*_WATCHED, "get", "patch"]),
         _rule(names.EVENT, names.EVENT.plural, ["create", "patch"]),
     ]

@@ -17,11 +17,11 @@ def test_secrets_and_claims_are_never_deleted_and_secrets_never_listed() -> None
     assert "list" not in verbs["secrets"]
 
 
-def test_a_controller_watches_everything_and_still_deletes_no_secret_claim_or_pod() -> None:
+def test_a_controller_watches_everything_and_still_deletes_no_secret_and_no_claim() -> None:
     verbs = {rule["resources"][0]: set(rule["verbs"]) for rule in controller_rules()}
     kinds = (*names.KINDS, names.POD, names.CLAIM, names.REDIS)
     assert all({"list", "watch"} <= verbs[kind.plural] for kind in kinds)
-    assert "delete" not in verbs["secrets"] | verbs["persistentvolumeclaims"] | verbs["pods"] | verbs["redises"]
+    assert "delete" not in verbs["secrets"] | verbs["persistentvolumeclaims"] | verbs["redises"]
 
 
 def test_of_leases_only_its_own_is_read_and_renewed() -> None:
