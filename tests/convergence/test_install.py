@@ -158,7 +158,6 @@ def test_in_namespaced_mode_only_the_namespaces_looked_after_are_protected() -> 
 
 
 # What is told as Events, and a kind that the server of these tests does not know.
-# The pods of an instance that can only start anew together are deleted; here none has to.
 SELDOM = {"events", "podmonitors"}
 # An apply of what does not exist is a patch to the audit log, and needs this one besides.
 UNSEEN = {"create"}
@@ -192,4 +191,5 @@ def test_the_rights_in_a_namespace_are_enough_for_all_that_the_controller_does(
     granted = {(rule["resources"][0], verb) for rule in controller_rules() for verb in rule["verbs"]}
     assert used <= granted
     unused = {(resource, verb) for resource, verb in granted - used if resource not in SELDOM and verb not in UNSEEN}
+    # Pods are deleted of an instance that can only start anew together; here none has to.
     assert unused == {("pods", "delete"), *((resource, "get") for resource in LOOKED_AT_AFTER_A_CONFLICT)}
