@@ -7,7 +7,7 @@ ARG BASE=docker.io/library/python:3.13-slim
 
 FROM ${BASE} AS build
 COPY requirements.txt /
-# Of the Kubernetes client its configuration, credentials and connections are used: 125 of its 126 MB are not.
+# Of the Kubernetes client its configuration, credentials and connections are used; the rest is generated, and large.
 RUN python3 -m venv /pip \
  && python3 -m venv --without-pip /opt/redisop \
  && /pip/bin/pip --python /opt/redisop/bin/python install --no-cache-dir --no-compile --no-deps --require-hashes -r /requirements.txt \
