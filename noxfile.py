@@ -60,9 +60,27 @@ def cluster(session: nox.Session) -> None:
 
 @nox.session
 def golden(session: nox.Session) -> None:
-    """Write golden/ anew from tests/cases/; read the diff like code."""
+    """Write golden/ anew from tests/cases/ and tests/install/cases.py; read the diff like code."""
     session.install("-e", ".[test]")
     session.run("pytest", "tests/render/test_golden.py", "--snapshot-update")
+
+
+# What only that half of the Kubernetes client needs which the image leaves out.
+ASYNCIO = (
+    *("aiohappyeyeballs", "aiohttp", "aiohttp-retry", "aiosignal", "attrs", "frozenlist", "multidict"),
+    *("propcache", "yarl"),
+)
+
+
+@nox.session
+def lock(session: nox.Session) -> None:
+    """Write requirements.txt, what the image installs, anew from pyproject.toml; `-- --upgrade` for the newest."""
+    session.install("uv")
+    left_out = (f"--no-emit-package={package}" for package in ASYNCIO)
+    for_whom = ("--python-version=3.11", "--python-platform=linux", "--generate-hashes", "--no-header")
+    session.run(
+        "uv", "pip", "compile", *for_whom, *left_out, "-o", "requirements.txt", "pyproject.toml", *session.posargs
+    )
 
 
 @nox.session

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 FIELD_MANAGER: Final = "redisop"
 STATUS_MANAGER: Final = "redisop-status"
 CONNECTION_NAME: Final = "redisop"
+LEASE_NAME: Final = "redisop"
 PREFIX: Final = "redisop.example.com/"
 
 
@@ -43,6 +44,7 @@ CLAIM: Final = Kind("v1", "PersistentVolumeClaim", "persistentvolumeclaims")
 REDIS: Final = Kind("example.com/v1", "Redis", "redises")
 # The kind by which several processes of redisop agree on the one that acts.
 LEASE: Final = Kind("coordination.k8s.io/v1", "Lease", "leases")
+EVENT: Final = Kind("events.k8s.io/v1", "Event", "events")
 REDIS_V1ALPHA1: Final = REDIS._replace(api_version="example.com/v1alpha1")
 
 # Finalizer
@@ -61,6 +63,7 @@ APP: Final = "redis"
 INSTANCE_LABEL: Final = "redis-cr"
 POD_NAME_LABEL: Final = "statefulset.kubernetes.io/pod-name"
 RECOMMENDED_PREFIX: Final = "app.kubernetes.io/"
+NAMESPACE_LABEL: Final = "kubernetes.io/metadata.name"
 
 # Ports and their names
 REDIS_PORT: Final = 6379

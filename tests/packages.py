@@ -29,6 +29,10 @@ CLUSTER = {
     "redis-tools": "redis-cli",
     "runc": "runc",
 }
+IMAGE = {
+    "buildah": "buildah",
+    "debootstrap": "debootstrap",
+}
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 SERVICE_POLICY = Path("/usr/sbin/policy-rc.d")
 

@@ -12,6 +12,7 @@ LAYERS = [  # top to bottom; modules that share a line are strangers to each oth
     {"__main__"},
     {"cli"},
     {"live"},
+    {"install"},
     {"reconcile"},
     {"status"},
     {"render", "diff", "plan"},

@@ -18,6 +18,7 @@ COMMANDS: Final = {
     "diff": "Show what `redisop reconcile` would change in a cluster, and what that does to the running Redis.",
     "status": "Show how Redis objects in a cluster fare.",
     "secret": "Print a Secret with a fresh password for a Redis.",
+    "install": "Print what a controller in a cluster needs: its Deployment, its rights, the kind Redis.",
     "crd": "Print the CustomResourceDefinition of Redis.",
     "version": "Say which redisop this is.",
     "completion": "Print a script that completes commands in a shell.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
@@ -17,6 +18,21 @@ def format_option(*formats: str) -> Callable[[Decorated], Decorated]:
     """Return the option `-o`; the first of `formats` is what stands without it."""
     choice = click.Choice(formats)
     return click.option("-o", "--output", type=choice, default=formats[0], show_default=True, help="Output format.")
+
+
+class _Folder(click.Path):
+    """Refuses the empty path, which Python takes for the current folder: a script's unset variable is none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not str(value):
+            self.fail("an empty text is no folder: write . for this one", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def folder_option(command: Decorated) -> Decorated:
+    """Add `--output-dir`."""
+    folder = _Folder(file_okay=False, path_type=Path)
+    return click.option("--output-dir", type=folder, help="Write one file a manifest here.")(command)
 
 
 def namespace_option(help: str) -> Callable[[Decorated], Decorated]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -12,26 +11,17 @@ from redisop import names
 from redisop.api.rules import unmanaged_warnings
 from redisop.api.violation import Violation
 from redisop.cli.load import Finding, Load, Loaded, load
-from redisop.cli.options import format_option, source_options
-from redisop.cli.output import put_manifests, say, stop
+from redisop.cli.options import folder_option, format_option, source_options
+from redisop.cli.output import put_manifests
 from redisop.manifest import Manifest
 from redisop.render import render
 from redisop.render.inputs import Inputs
 
 
-class _Folder(click.Path):
-    """Refuses the empty path, which Python takes for the current folder: a script's unset variable is none."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if not str(value):
-            self.fail("an empty text is no folder: write . for this one", param, ctx)
-        return super().convert(value, param, ctx)
-
-
 @click.command()
 @source_options
 @format_option("yaml", "json")
-@click.option("--output-dir", type=_Folder(file_okay=False, path_type=Path), help="Write one file a manifest here.")
+@folder_option
 @click.option("--primary", type=click.IntRange(min=0), default=0, show_default=True, help="Ordinal of the primary.")
 @click.option("--epoch", type=click.IntRange(min=0), default=0, show_default=True, help="How often the primary moved.")
 @click.option("--managed", is_flag=True, help="Print what redisop makes of a Redis object in a cluster.")
@@ -120,12 +110,6 @@ def _remarks(loaded: Loaded, inputs: Inputs) -> Iterator[Finding]:
 
 
 def _write(folder: Path, manifests: list[Manifest]) -> None:
-    from redisop.cli.folder import write  # tempfile and what it imports are a tenth of a start
+    from redisop.cli.folder import put_files, redis_of  # tempfile and what it imports are a tenth of a start
 
-    try:
-        written = write(folder, manifests)
-    except OSError as error:
-        stop(f"cannot write {error.filename2 or error.filename or folder}: {error.strerror}")
-    for path in written.removed:
-        say("note", "removed: it is not rendered any more", str(folder / path))
-    say("note", f"{len(written.changed)} files changed, {len(written.unchanged)} as before", str(folder))
+    put_files(folder, manifests, redis_of, "render")

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from urllib3.response import BaseHTTPResponse
 
 PAGE: Final = 500
-EVENT: Final = names.Kind("events.k8s.io/v1", "Event", "events")
+EVENT: Final = names.EVENT
 KINDS: Final = {kind.kind: kind for kind in (*names.KINDS, names.POD, names.CLAIM, names.REDIS, names.LEASE, EVENT)}
 PIECE: Final = 1 << 16
 CREATED: Final = 201

@@ -21,7 +21,6 @@ from redisop.live.metrics import Metrics, Sources
 from redisop.live.voice import Speaker
 from redisop.manifest import Key
 
-LEASE: Final = "redisop"
 # What is left of the kubelet's ten seconds when the workers have had theirs.
 _FAREWELL: Final = 10.0 - LAST_SECONDS - 0.5
 _log = logging.getLogger("redisop")
@@ -82,7 +81,7 @@ def operate(settings: Settings, stopping: threading.Event) -> bool:
 def _elector(settings: Settings, kube: Kube, me: str) -> Elector | None:
     if not settings.leader_elect:
         return None
-    return Elector(kube, Key(names.LEASE.kind, settings.lease_namespace or kube.namespace, LEASE), me)
+    return Elector(kube, Key(names.LEASE.kind, settings.lease_namespace or kube.namespace, names.LEASE_NAME), me)
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ def network_policy(meta: Meta, spec: RedisSpec, derived: Derived, inputs: Inputs
     """Return the policy when it is wanted."""
     if not spec.networkPolicy.enabled:
         return None
-    operator = {"kubernetes.io/metadata.name": spec.networkPolicy.operatorNamespace}
+    operator = {names.NAMESPACE_LABEL: spec.networkPolicy.operatorNamespace}
     ingress = [
         {
             "from": [

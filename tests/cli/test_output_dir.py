@@ -57,7 +57,7 @@ def test_what_is_not_rendered_any_more_is_removed_and_said(tmp_path):
     ended = write(tmp_path, document("a", replicas="1"))
     assert "service-a-read.yaml" not in files(tmp_path)
     assert "service-a-read.yaml" not in files(tmp_path)["kustomization.yaml"]
-    assert f"{tmp_path}/service-a-read.yaml: note: removed: it is not rendered any more" in ended.lines
+    assert f"{tmp_path}/service-a-read.yaml: note: removed: it is not written any more" in ended.lines
 
 
 def test_files_of_another_redis_of_a_bad_document_and_of_people_stay(tmp_path):

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO
 
@@ -169,6 +170,11 @@ class Cluster:
         for name in sorted(self._broken):
             self.wait_until_ready(name)
         self._broken.clear()
+
+    def load(self, archive: Path) -> None:
+        """Give all nodes the images in ``archive``; each keeps them until the cluster goes down."""
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(lambda node: node.load(archive), self._nodes()))
 
     # -- being inside --------------------------------------------------------------------------------------------------
 

@@ -72,6 +72,15 @@ class Node:
         """Let every process of the node go on."""
         self._cgroups.freeze(self.name, False)
 
+    # -- images --------------------------------------------------------------------------------------------------------
+
+    def load(self, archive: Path) -> None:
+        """Give the node the images in ``archive``, besides those that it was configured with."""
+        roots = (Path(f"/proc/{process}/root") for process in self._cgroups.processes(f"{self.name}/init"))
+        address = next(socket for root in roots if (socket := root / "run/containerd/containerd.sock").exists())
+        ctr = ["ctr", "--address", str(address), "--namespace", "k8s.io"]
+        subprocess.run([*ctr, "images", "import", str(archive)], check=True, stdout=subprocess.DEVNULL)
+
     # -- network -------------------------------------------------------------------------------------------------------
 
     def cut(self) -> None:

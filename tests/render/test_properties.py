@@ -62,7 +62,7 @@ def _meta_and_spec(subject: Redis) -> tuple[Any, Any]:
 def violations(pod: Manifest) -> list[str]:
     """What the restricted Pod Security Standard has against a pod."""
     found = [field for field in ("hostNetwork", "hostPID", "hostIPC") if pod.get(field)]
-    for volume in pod["volumes"]:
+    for volume in pod.get("volumes", []):
         found += [f"volume {volume['name']}: {kind}" for kind in volume.keys() - {"name"} - VOLUMES]
     security = pod["securityContext"]
     for container in [*pod.get("initContainers", []), *pod["containers"]]:
