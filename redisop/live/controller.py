@@ -172,13 +172,13 @@ class Controller:
         assert self._term is not None, "workers begin with a term"  # noqa: S101
         try:
             visit = self._visitor.visit(of, begun + min(PASS_SECONDS, self._term.left()))
+            self._voice.visited(of, visit, time.monotonic() - begun)
         except Failure as failure:
             self._voice.failed(of, failure, time.monotonic() - begun)
             return True
         except Exception as error:  # a fault in one pass must not end those over all others
             self._voice.failed(of, error, time.monotonic() - begun)
             return True
-        self._voice.visited(of, visit, time.monotonic() - begun)
         if visit.after is not None and not visit.failed:
             self.queue.add(of, visit.after)
         return visit.failed

@@ -24,14 +24,19 @@ from redisop.failures import (
     Untrusted,
 )
 from redisop.manifest import Manifest
-from redisop.plan.actions import Action, Configure, Follow, Hold, Promote
+from redisop.plan.actions import Action, Configure, Follow, Hold, Promote, Recreate
 from redisop.reconcile import Outcome
 from redisop.status.conditions import LONGEST_MESSAGE
 from redisop.status.rejected import message_of_violations
 
 INVALID: Final = "Invalid"
 DONE: Final = {"create": "Created", "update": "Updated", "replace": "Replaced", "delete": "Deleted"}
-_ACTED: Final[Mapping[type[Action], str]] = {Promote: "Promoted", Follow: "Following", Configure: "Configured"}
+_ACTED: Final[Mapping[type[Action], str]] = {
+    Promote: "Promoted",
+    Follow: "Following",
+    Configure: "Configured",
+    Recreate: "Recreated",
+}
 # These are about the API server or the way to it, and the same for every `Redis`, or are over with the next look.
 _NOT_ABOUT_THE_REDIS: Final = (
     *(NotConfigured, Unreachable, Untrusted, Unavailable, OutOfTime, Unauthorized),
