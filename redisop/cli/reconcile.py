@@ -74,7 +74,7 @@ def command(
         130  interrupted
     """
     if not is_once:
-        raise click.UsageError("a controller that stays is not there yet: add --once, and run it again after changes")
+        raise click.UsageError("add --once; what stays, and acts whenever something changes, is redisop run")
     if not selection.says_something:
         raise click.UsageError("say which Redis are meant: -f PATH, a NAME, -n NAMESPACE, -l QUERY or -A")
     found = find(selection, cluster)

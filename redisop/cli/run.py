@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     "--namespace",
     "namespaces",
     multiple=True,
-    callback=lambda ctx, param, values: tuple(checked_namespace(ctx, param, value) for value in values),
+    metavar="NAMESPACE",
+    envvar="REDISOP_NAMESPACE",
+    callback=lambda ctx, param, values: tuple(dict.fromkeys(checked_namespace(ctx, param, each) for each in values)),
     help="Look after this namespace only; may be repeated. Without: all of them.",
 )
 @click.option("--workers", type=click.IntRange(1, 4), default=4, show_default=True, help="Passes at the same time.")
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     metavar="HOST:PORT",
     default="127.0.0.1:8080",
     show_default=True,
-    help="Where /metrics, /healthz and /readyz are served; an empty one: nowhere.",
+    help='Where /metrics, /healthz and /readyz are served; "": nowhere.',
 )
 @click.option(
     "--leader-elect/--no-leader-elect",
@@ -41,7 +43,13 @@ if TYPE_CHECKING:
     show_default=True,
     help="Let one of several controllers work, by a Lease; without, this one must be the only one.",
 )
-@click.option("--lease-namespace", metavar="NAMESPACE", help="Where the Lease is, instead of the context's namespace.")
+@click.option(
+    "--lease-namespace",
+    metavar="NAMESPACE",
+    callback=checked_namespace,
+    help="Where the Lease is, instead of the context's namespace (in a pod: its own). Controllers with Leases in "
+    "different namespaces do not know of each other.",
+)
 @click.option(
     "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="A line a pass."
 )
@@ -66,19 +74,26 @@ def command(
     """Stay, and make a cluster agree with its Redis objects whenever something changes.
 
     It is what `redisop install` lets run in the cluster, and it runs as well from anywhere with a kubeconfig, as long
-    as the addresses of the pods can be reached from there. At rest it writes nothing. Every option may be given by an
-    environment variable, e.g. REDISOP_LOG_FORMAT=json; an option on the command line counts more.
+    as the addresses of the pods can be reached from there. At rest it writes nothing but its Lease.
+
+    Every option may be given by an environment variable: REDISOP_ and its name, as in REDISOP_LOG_FORMAT=json,
+    REDISOP_LEADER_ELECT=false, REDISOP_NAMESPACE="shop web". An option on the command line counts more; an empty
+    variable counts as none.
 
     \b
-    Try it against the cluster of your kubeconfig, and end it with Ctrl-C:
+    Try it against the cluster of your kubeconfig, where no other controller is, and end it with Ctrl-C:
         redisop run --no-leader-elect -n default
+    Stand by for the one that redisop install lets run:
+        redisop run --lease-namespace redisop-system
 
     \b
     Exit codes:
         0    it was told to end (SIGTERM, Ctrl-C)
         2    the command was called wrongly
-        4    the lead was lost, or no cluster is configured; start it again
+        4    the lead was lost: start it again; or no cluster is configured, or --metrics-address is not free
     """
+    if lease_namespace and not leader_elect:
+        raise click.UsageError("--lease-namespace says where the Lease is, --no-leader-elect that there is none")
     from redisop.live.operator import Settings, operate
 
     stopping = threading.Event()

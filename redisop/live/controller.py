@@ -50,6 +50,12 @@ class Voice(Protocol):
     def standing(self, trouble: str) -> None:
         """Tell of what keeps all passes from being made, the empty string when nothing does."""
 
+    def leads(self) -> None:
+        """Tell that passes are made from now on."""
+
+    def stands_by(self, leader: str) -> None:
+        """Tell that another process makes them, and which."""
+
 
 class Term(Protocol):
     """One time of leading; once it is over it stays so."""
@@ -68,6 +74,10 @@ class Leadership(Protocol):
     def trouble(self) -> str:
         """What keeps it from being known who leads, empty when nothing does."""
 
+    @property
+    def holder(self) -> str:
+        """The name of the process that leads, empty when none is known to."""
+
     def wait(self, timeout: float) -> Term | None:
         """Wait for so many seconds at most until it may; return the term in which it may."""
 
@@ -75,7 +85,7 @@ class Leadership(Protocol):
 class Unshared:
     """The lead and the term of a controller that nobody contests: it was told to be the only one."""
 
-    trouble = ""
+    trouble = holder = ""
 
     def wait(self, timeout: float) -> Term:
         """Lead at once."""
@@ -137,19 +147,26 @@ class Controller:
         return [*troubles, *filter(None, [self._leadership.trouble])]
 
     def _wait_for_the_lead(self, stopping: threading.Event) -> Term | None:
-        said = ""
+        said = leader = ""
         while not stopping.is_set():
+            synced = self.cache.wait(_POLL)  # first, so that of many kinds that fail at once all are said at once
             trouble = "; ".join([*self.cache.troubles, *filter(None, [self._leadership.trouble])])
             if trouble != said:
                 self._voice.standing(trouble)
                 said = trouble
-            if self.cache.wait(_POLL) and (term := self._leadership.wait(_POLL)) is not None:
+            if not synced:
+                continue
+            if (term := self._leadership.wait(_POLL)) is not None:
                 return term
+            if self._leadership.holder not in ("", leader):
+                leader = self._leadership.holder
+                self._voice.stands_by(leader)
         return None
 
     def _begin(self, term: Term) -> None:
         """From now on every change is followed by a pass; what was before is caught up with."""
         self._term = term
+        self._voice.leads()
         for of in self.store.redises():
             self.queue.add(of)
         for worker in self._workers:

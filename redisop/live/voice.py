@@ -63,6 +63,14 @@ class Speaker:
         else:
             _log.info("everything can be seen again")
 
+    def leads(self) -> None:
+        """Tell that passes are made from now on."""
+        _log.info("leads")
+
+    def stands_by(self, leader: str) -> None:
+        """Tell that another process makes them, and which."""
+        _log.info("stands by: %s leads", leader)
+
     def _tell(self, of: Name, uid: str, told: list[Told]) -> None:
         if told:
             self._metrics.told(told)

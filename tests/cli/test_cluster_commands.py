@@ -28,7 +28,7 @@ KEY = Key("StatefulSet", "shop", "one")
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["reconcile", "-f", "x.yaml"], "a controller that stays is not there yet: add --once"),
+        (["reconcile", "-f", "x.yaml"], "add --once; what stays"),
         (["reconcile", "--once"], "say which Redis are meant: -f PATH, a NAME, -n NAMESPACE, -l QUERY or -A"),
         (["reconcile", "--once", "-f", "x.yaml", "one"], "-f says which Redis are meant: leave out the names"),
         (["diff", "-f", "x.yaml", "-A"], "-f says which Redis are meant: leave out -A"),
@@ -40,12 +40,24 @@ KEY = Key("StatefulSet", "shop", "one")
         (["reconcile", "--once", "-A", "--timeout", "5"], "'5' is not a duration; write for example 30s or 1m30s"),
         (["reconcile", "--once", "-A", "--timeout", "0s"], "'0s' leaves no time for anything"),
         (["diff", "--request-timeout", "-1s"], "'-1s' is not a duration"),
+        (["run", "-n", "no/name"], "'no/name' is no name of a namespace"),
+        (["run", "--lease-namespace", "no/name"], "'no/name' is no name of a namespace"),
+        (["run", "--lease-namespace", "shop", "--no-leader-elect"], "--lease-namespace says where the Lease is"),
     ],
 )
 def test_a_wrong_call_is_exit_2_and_says_what_to_write(arguments: list[str], said: str) -> None:
     ended = redisop(*arguments)
     assert (ended.code, ended.stdout) == (2, "")
     assert said in ended.stderr
+
+
+def test_options_of_run_have_environment_variables_of_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REDISOP_NAMESPACE", "shop no/name")
+    assert "'no/name' is no name of a namespace" in redisop("run").stderr
+    monkeypatch.setenv("REDISOP_NAMESPACE", "shop web")
+    monkeypatch.setenv("REDISOP_LEADER_ELECT", "false")
+    assert "--no-leader-elect that there is none" in redisop("run", "--lease-namespace", "shop").stderr
+    assert "no kubeconfig" in redisop("run", "--leader-elect", "--kubeconfig", "/no/such").stderr
 
 
 @pytest.mark.parametrize("command", [("reconcile", "--once"), ("diff",)])

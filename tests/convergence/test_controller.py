@@ -38,11 +38,17 @@ class Told:
     def standing(self, trouble: str) -> None:
         self.troubles.append(trouble)
 
+    def leads(self) -> None:
+        """Not asked for here."""
+
+    def stands_by(self, leader: str) -> None:
+        """Not asked for here."""
+
 
 class Lead:
     """Is in the lead until it is taken away: Leadership and Term in one."""
 
-    trouble = ""
+    trouble = holder = ""
 
     def __init__(self) -> None:
         self.has = True
