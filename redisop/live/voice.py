@@ -65,7 +65,7 @@ class Speaker:
 
     def leads(self) -> None:
         """Tell that passes are made from now on."""
-        _log.info("leads")
+        _log.info("leads from now on")
 
     def stands_by(self, leader: str) -> None:
         """Tell that another process makes them, and which."""

@@ -96,7 +96,7 @@ def test_it_starts_works_tells_and_ends(site: Site, process: Process) -> None:
     code, log = process.end(signal.SIGTERM)
     assert code == 0
     assert time.monotonic() - before < 10
-    assert [line["msg"] for line in log][1] == "leads"
+    assert [line["msg"] for line in log][1] == "leads from now on"
     assert [line for line in log if line.get("redis") == "r" and "created" in str(line.get("changes"))]
     assert site.get("Lease", "redisop")["spec"].get("holderIdentity", "") == ""
 
@@ -113,7 +113,10 @@ def test_the_next_one_works_at_once_after_a_good_end(
     assert process.end(signal.SIGINT)[0] == 0
     site.put(**SMALL)
     until(lambda: site.find("StatefulSet", "r"), 10)
-    assert [line["msg"] for line in second.end(signal.SIGINT)[1]][1:3] == [f"stands by: {leader} leads", "leads"]
+    assert [line["msg"] for line in second.end(signal.SIGINT)[1]][1:3] == [
+        f"stands by: {leader} leads",
+        "leads from now on",
+    ]
 
 
 def test_a_stopped_leader_that_goes_on_writes_nothing_more_and_ends(
