@@ -46,7 +46,7 @@ def convergence(session: nox.Session) -> None:
     """The loop and its client against a real API server and real redis-server processes, on loopback."""
     session.install("-e", ".[test]")
     session.run("python", "-m", "tests.packages")
-    session.run("pytest", "-n", "3", "tests/convergence", "tests/live", "tests/snapshot", *session.posargs)
+    session.run("pytest", "-n", "4", "tests/convergence", "tests/live", "tests/snapshot", *session.posargs)
 
 
 @nox.session
