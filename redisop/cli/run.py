@@ -17,6 +17,9 @@ from redisop.failures import Failure
 if TYPE_CHECKING:
     from redisop.live.log import Format, Level
 
+# More threads than this that compute keep each other waiting for hundreds of milliseconds.
+MOST_WORKERS = 4
+
 
 @click.command(context_settings={"auto_envvar_prefix": "REDISOP"})
 @click.option(
@@ -29,7 +32,13 @@ if TYPE_CHECKING:
     callback=lambda ctx, param, values: tuple(dict.fromkeys(checked_namespace(ctx, param, each) for each in values)),
     help="Look after this namespace only; may be repeated. Without: all of them.",
 )
-@click.option("--workers", type=click.IntRange(1, 4), default=4, show_default=True, help="Passes at the same time.")
+@click.option(
+    "--workers",
+    type=click.IntRange(1, MOST_WORKERS),
+    default=MOST_WORKERS,
+    show_default=True,
+    help="Passes at the same time.",
+)
 @click.option(
     "--metrics-address",
     metavar="HOST:PORT",

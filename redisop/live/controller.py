@@ -27,8 +27,7 @@ from redisop.live.visit import Connections, Visit, Visitor
 PASS_SECONDS: Final = 60.0
 # Of a worker that waits in the middle of a pass nobody knows when it ends; to be killed there is safe.
 LAST_SECONDS: Final = 8.0
-# More threads than this that compute keep each other waiting for hundreds of milliseconds.
-MOST_WORKERS: Final = 4
+# Seconds after which a thread that computes lets another one have a turn: a tenth of what Python does by itself.
 _SWITCH_INTERVAL: Final = 0.0005
 _POLL: Final = 1.0
 # What moves a primary shows here first.
