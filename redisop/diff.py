@@ -20,6 +20,7 @@ from pydantic_core import PydanticCustomError
 from redisop import names
 from redisop.api.scalars import Quantity
 from redisop.manifest import Key, Manifest, key
+from redisop.snapshot.pods import controller_uid
 
 Path = tuple[str, ...]
 # `leave`: others own the fields, and drift is to be reported only; `refuse`: it cannot be done at all.
@@ -125,7 +126,7 @@ def diff(
     changes += [
         Change(which, "delete", None, (), Consequence.NONE, "is no longer wanted")
         for which, manifest in live.items()
-        if which not in wanted and which.kind not in KEPT and _owner_uid(manifest) == uid is not None
+        if which not in wanted and which.kind not in KEPT and controller_uid(manifest) == uid is not None
     ]
     return tuple(changes)
 
@@ -516,8 +517,3 @@ _CONSEQUENCES: Final[Mapping[str, Callable[[Path, Any, Any], Consequence]]] = {
     "Service": _of_service,
     "StatefulSet": _of_stateful_set,
 }
-
-
-def _owner_uid(manifest: Manifest) -> str | None:
-    owners = manifest["metadata"].get("ownerReferences", [])
-    return next((owner["uid"] for owner in owners if owner.get("controller")), None)

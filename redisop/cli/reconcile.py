@@ -24,6 +24,7 @@ from redisop.diff import Change, Consequence
 from redisop.failures import Failure
 from redisop.live.kube import Kube
 from redisop.live.once import Options, once
+from redisop.live.told import holds
 from redisop.manifest import Manifest, to_json
 from redisop.plan.actions import Action, Hold
 from redisop.reconcile import Outcome
@@ -225,10 +226,6 @@ def _made(outcome: Outcome) -> list[Change]:
     return [change for change in outcome.changes if change.verb in _MADE and change.key not in failed]
 
 
-def _holds(outcome: Outcome) -> list[Hold]:
-    return [*([outcome.step] if isinstance(outcome.step, Hold) else []), *outcome.holds]
-
-
 def _actions(run: _Run) -> list[Action]:
     """Return what was done to the members, in a dry run what would be done first."""
     if not run.options.dry_run:
@@ -257,7 +254,7 @@ def _say(attempt: _Attempt) -> None:
         say("warning", refusal, where)
     if changes.rendered_again(run.outcome.redis.status, run.outcome.changes):
         say("warning", changes.RENDERED_AGAIN, where)
-    for hold in _holds(run.outcome):
+    for hold in holds(run.outcome):
         say("warning", f"{hold.reason}: {hold.message}", where)
     for level, condition in _worth_knowing(run):
         say(level, f"{condition['reason']}: {condition['message']}", where)
@@ -325,7 +322,7 @@ def _as_data(attempt: _Attempt) -> dict[str, Any]:
         "settled": run.outcome.settled,
         "changes": [changes.as_data(change) for change in [*document, *run.outcome.changes]],
         "actions": [{"action": str(action), "reason": action.reason} for action in _actions(run)],
-        "holds": [{"reason": hold.reason, "message": hold.message} for hold in _holds(run.outcome)],
+        "holds": [{"reason": hold.reason, "message": hold.message} for hold in holds(run.outcome)],
         "refusals": list(run.outcome.refusals),
         "failures": [one for failure in run.outcome.failures for one in as_data(failure)],
         "status": dict(run.outcome.status),

@@ -72,6 +72,11 @@ class Cache:
         return done
 
     @property
+    def synced(self) -> bool:
+        """Whether everything was listed once."""
+        return all(watcher.synced.is_set() for watcher in self._watchers)
+
+    @property
     def troubles(self) -> list[str]:
         """What keeps a kind from being known as it is now, in sentences."""
         return [watcher.trouble for watcher in self._watchers if watcher.trouble]

@@ -168,9 +168,8 @@ class Children:
         going = redis.metadata.deletionTimestamp is not None and not redis.metadata.finalizers
         if status == redis.status or going:
             return
-        metadata = {"name": redis.metadata.name, "namespace": redis.metadata.namespace}
-        identity = {"apiVersion": names.REDIS.api_version, "kind": names.REDIS.kind, "metadata": metadata}
-        self._keep(self._kube.apply_status({**identity, "status": dict(status)}))
+        told = status_to_apply(redis.metadata.namespace, redis.metadata.name, status)
+        self._keep(self._kube.apply_status(told))
 
     def fresh_password(self) -> str:
         """Return 32 URL-safe characters that nobody has used."""
@@ -381,6 +380,13 @@ _CARRY_OUT: Final[Mapping[str, Callable[[Children, Change], None]]] = {
     "replace": Children._replace,
     "delete": Children._delete,
 }
+
+
+def status_to_apply(namespace: str | None, name: str, status: Mapping[str, Any]) -> Manifest:
+    """Return the manifest that says the status of a `Redis`, and nothing else."""
+    metadata = {"name": name, "namespace": namespace}
+    kind = {"apiVersion": names.REDIS.api_version, "kind": names.REDIS.kind}
+    return {**kind, "metadata": metadata, "status": dict(status)}
 
 
 def _children_of(redis: Redis) -> tuple[str | None, dict[str, str]]:

@@ -142,14 +142,17 @@ class Controller:
     @property
     def troubles(self) -> list[str]:
         """Why it cannot do its work now, in sentences; empty when it can, or could if it led."""
-        troubles = self.cache.troubles or ([] if self.cache.wait(0) else ["not everything has been listed yet"])
-        return [*troubles, *filter(None, [self._leadership.trouble])]
+        unlisted = [] if self.cache.troubles or self.cache.synced else ["not everything has been listed yet"]
+        return [*unlisted, *self._said_troubles()]
+
+    def _said_troubles(self) -> list[str]:
+        return [*self.cache.troubles, *filter(None, [self._leadership.trouble])]
 
     def _wait_for_the_lead(self, stopping: threading.Event) -> Term | None:
         said = leader = ""
         while not stopping.is_set():
             synced = self.cache.wait(_POLL)  # first, so that of many kinds that fail at once all are said at once
-            trouble = "; ".join([*self.cache.troubles, *filter(None, [self._leadership.trouble])])
+            trouble = "; ".join(self._said_troubles())
             if trouble != said:
                 self._voice.standing(trouble)
                 said = trouble

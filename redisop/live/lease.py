@@ -173,7 +173,7 @@ class Elector:
 
     def turn(self) -> float:
         """Renew, or look and take the Lease when it is free; return the seconds to the next turn. Raises Failure."""
-        pause = self._times.renew_period * (1.0 - _JITTER * random.random())  # noqa: S311
+        pause = self._pause()
         kube = self._kube.until(time.monotonic() + self._times.renew_deadline / 3)  # a hanging try leaves time for two
         if self.term:
             try:
@@ -203,9 +203,12 @@ class Elector:
                 self.failure = None
             except Failure as failure:
                 self.failure = failure
-                pause = self._times.renew_period * (1.0 - _JITTER * random.random())  # noqa: S311
+                pause = self._pause()
         with contextlib.suppress(Failure):  # then it runs out
             self.give_up()
+
+    def _pause(self) -> float:
+        return self._times.renew_period * (1.0 - _JITTER * random.random())  # noqa: S311
 
     def _act(self, kube: Kube) -> float:
         """Do what is to be done after what was seen last; return the seconds after which there is more to do."""

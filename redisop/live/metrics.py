@@ -77,27 +77,21 @@ class Metrics:
         self._panics = 0
         self._told: Counter[tuple[str, str]] = Counter()
         self._registry = CollectorRegistry()
-        self._pass_seconds = Histogram(
+        self._pass_seconds = self._histogram(
             "controller_runtime_reconcile_time_seconds",
             "Length of time per reconciliation per controller.",
-            ("controller",),
-            buckets=_BUCKETS,
-            registry=self._registry,
-        ).labels(CONTROLLER)
-        self._wait_seconds = Histogram(
+            "controller",
+        )
+        self._wait_seconds = self._histogram(
             "workqueue_queue_duration_seconds",
             "How long in seconds an item stays in the workqueue before being requested.",
-            ("name",),
-            buckets=_BUCKETS,
-            registry=self._registry,
-        ).labels(CONTROLLER)
-        self._work_seconds = Histogram(
+            "name",
+        )
+        self._work_seconds = self._histogram(
             "workqueue_work_duration_seconds",
             "How long in seconds processing an item from the workqueue takes.",
-            ("name",),
-            buckets=_BUCKETS,
-            registry=self._registry,
-        ).labels(CONTROLLER)
+            "name",
+        )
         ProcessCollector(registry=self._registry)
         self._registry.register(self)
 
@@ -151,11 +145,18 @@ class Metrics:
         """Yield the families that are no histograms, as prometheus_client asks for them."""
         for name, documentation, kind, values in _FAMILIES:
             yield _family(name, documentation, kind, values(self))
+        figures = self._sources.queue()  # once: it goes through all that is queued
+        for name, documentation, kind, figure in _QUEUE_FAMILIES:
+            yield _family(name, documentation, kind, [({"name": CONTROLLER}, figure(figures))])
         yield from self._of_instances()
 
     def describe(self) -> Iterable[Metric]:
         """Have nothing collected to register."""
         return ()
+
+    def _histogram(self, name: str, documentation: str, label: str) -> Histogram:
+        buckets, registry = _BUCKETS, self._registry
+        return Histogram(name, documentation, (label,), buckets=buckets, registry=registry).labels(CONTROLLER)
 
     def _took(self, seconds: float, result: Result) -> None:
         self._pass_seconds.observe(seconds)
@@ -199,13 +200,6 @@ def _panics(metrics: Metrics) -> Iterator[Value]:
 
 def _workers(metrics: Metrics) -> Iterator[Value]:
     yield {"controller": CONTROLLER}, metrics._sources.workers
-
-
-def _of_queue(figure: str) -> Callable[[Metrics], Iterator[Value]]:
-    def values(metrics: Metrics) -> Iterator[Value]:
-        yield {"name": CONTROLLER}, getattr(metrics._sources.queue(), figure)
-
-    return values
 
 
 def _requests_as_client_go(metrics: Metrics) -> Iterator[Value]:
@@ -266,26 +260,6 @@ _FAMILIES: Final[tuple[tuple[str, str, str, Callable[[Metrics], Iterator[Value]]
         "gauge",
         _workers,
     ),
-    ("workqueue_depth", "How many Redis are due and wait for a worker.", "gauge", _of_queue("depth")),
-    ("workqueue_adds_total", "How often a Redis became due.", "counter", _of_queue("adds_total")),
-    (
-        "workqueue_retries_total",
-        "How often a Redis became due again since its pass failed.",
-        "counter",
-        _of_queue("retries_total"),
-    ),
-    (
-        "workqueue_unfinished_work_seconds",
-        "Sum of the seconds that the passes under way have taken so far.",
-        "gauge",
-        _of_queue("unfinished_work_seconds"),
-    ),
-    (
-        "workqueue_longest_running_processor_seconds",
-        "Seconds that the longest of the passes under way has taken so far.",
-        "gauge",
-        _of_queue("longest_running_processor_seconds"),
-    ),
     (
         "rest_client_requests_total",
         "Number of HTTP requests, partitioned by status code, method and host.",
@@ -299,13 +273,6 @@ _FAMILIES: Final[tuple[tuple[str, str, str, Callable[[Metrics], Iterator[Value]]
         _leads,
     ),
     ("redisop_api_requests_total", "Requests to the API server, by verb and status code.", "counter", _requests),
-    ("redisop_queue_delayed", "How many Redis are to be looked at later.", "gauge", _of_queue("delayed")),
-    (
-        "redisop_queue_oldest_seconds",
-        "Seconds for which the Redis that is due the longest has waited.",
-        "gauge",
-        _of_queue("oldest_seconds"),
-    ),
     ("redisop_watch_age_seconds", "Seconds since a watch heard of this kind.", "gauge", _watch_ages),
     (
         "redisop_told_total",
@@ -314,6 +281,36 @@ _FAMILIES: Final[tuple[tuple[str, str, str, Callable[[Metrics], Iterator[Value]]
         _told,
     ),
     ("redisop_build_info", "Which redisop this is.", "gauge", _build),
+)
+
+_QUEUE_FAMILIES: Final[tuple[tuple[str, str, str, Callable[[Figures], float]], ...]] = (
+    ("workqueue_depth", "How many Redis are due and wait for a worker.", "gauge", lambda queue: queue.depth),
+    ("workqueue_adds_total", "How often a Redis became due.", "counter", lambda queue: queue.adds_total),
+    (
+        "workqueue_retries_total",
+        "How often a Redis became due again since its pass failed.",
+        "counter",
+        lambda queue: queue.retries_total,
+    ),
+    (
+        "workqueue_unfinished_work_seconds",
+        "Sum of the seconds that the passes under way have taken so far.",
+        "gauge",
+        lambda queue: queue.unfinished_work_seconds,
+    ),
+    (
+        "workqueue_longest_running_processor_seconds",
+        "Seconds that the longest of the passes under way has taken so far.",
+        "gauge",
+        lambda queue: queue.longest_running_processor_seconds,
+    ),
+    ("redisop_queue_delayed", "How many Redis are to be looked at later.", "gauge", lambda queue: queue.delayed),
+    (
+        "redisop_queue_oldest_seconds",
+        "Seconds for which the Redis that is due the longest has waited.",
+        "gauge",
+        lambda queue: queue.oldest_seconds,
+    ),
 )
 
 _INSTANCE_FAMILIES: Final[tuple[tuple[str, str, str, Callable[[_Instance], Any]], ...]] = (

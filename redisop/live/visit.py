@@ -16,7 +16,7 @@ from redisop import names
 from redisop.api.read import read
 from redisop.api.v1 import Redis
 from redisop.api.violation import Violation
-from redisop.live.children import Children
+from redisop.live.children import Children, status_to_apply
 from redisop.live.kube import KINDS, Kube
 from redisop.live.store import Name, Store
 from redisop.manifest import Key, Manifest
@@ -83,7 +83,7 @@ class Visitor:
         kube = self._kube.until(deadline)
         verdict = read(live)
         if verdict.redis is None:
-            self._reject(kube, live, verdict.violations)
+            self._reject(of, kube, live, verdict.violations)
             return Visit(live, violations=verdict.violations)
         redis = verdict.redis
         members = self._members.get(of) or self._members.setdefault(of, self._connect())
@@ -116,13 +116,10 @@ class Visitor:
     def _keep(self, manifest: Manifest) -> None:
         self._store.put(KINDS[manifest["kind"]], manifest)
 
-    def _reject(self, kube: Kube, live: Manifest, violations: tuple[Violation, ...]) -> None:
+    def _reject(self, of: Name, kube: Kube, live: Manifest, violations: tuple[Violation, ...]) -> None:
         status = rejected(live, violations, datetime.now(UTC))
-        if status == live.get("status"):
-            return
-        metadata = {"name": live["metadata"]["name"], "namespace": live["metadata"]["namespace"]}
-        told = {"apiVersion": live["apiVersion"], "kind": live["kind"], "metadata": metadata, "status": status}
-        self._keep(kube.apply_status(told))
+        if status != live.get("status"):
+            self._keep(kube.apply_status(status_to_apply(of.namespace, of.name, status)))
 
     def _after(self, of: Name, outcome: Outcome) -> float | None:
         if outcome.redis.metadata.deletionTimestamp:

@@ -8,9 +8,8 @@ from typing import Any, Final
 
 from redisop.api.violation import Violation
 from redisop.manifest import Manifest
-from redisop.status.conditions import ABNORMAL, ALWAYS, Finding, conditions
+from redisop.status.conditions import ABNORMAL, ALWAYS, LONGEST_MESSAGE, Finding, conditions
 
-LONGEST_MESSAGE: Final = 1024
 _ORDER: Final = (*ALWAYS, *ABNORMAL)
 
 
